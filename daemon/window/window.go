@@ -136,7 +136,8 @@ type Segment struct {
 }
 
 // Output collects what an operator emits between two Resets. The operator writes Results, Segments and Late; the caller sets
-// Place before each call and takes everything out between calls.
+// Place before each call and takes everything out between calls: it may swap in other slices and another, empty Results batch
+// (Columns not yet added), so operators look at the Output afresh in each call and add the result columns when Results.N is 0.
 type Output struct {
 	Place    uint32
 	Results  *batch.Batch // columns: see Columns; Times = each window's max timestamp
