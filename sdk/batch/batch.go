@@ -75,8 +75,9 @@ type Batch struct {
 	Columns []Column
 	Extra   []byte // arena for strings that do not stand literally in Data (unescaped, computed)
 
-	refs int32
-	sel  []uint32 // memory for Sel
+	refs   int32
+	sel    []uint32 // memory for Sel
+	parent *Batch   // of a Fork
 }
 
 // Len is the number of rows, dead ones included.

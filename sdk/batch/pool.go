@@ -33,6 +33,8 @@ func (b *Batch) Retain(n int) { atomic.AddInt32(&b.refs, int32(n)) }
 // Release gives up one owner's share. The last one returns the memory to the pool; nobody may touch b afterwards.
 func (b *Batch) Release() {
 	switch left := atomic.AddInt32(&b.refs, -1); {
+	case left == 0 && b.parent != nil:
+		b.parent.Release()
 	case left == 0:
 		if cap(b.Data) <= maxPooled && cap(b.Extra) <= maxPooled {
 			pool.Put(b)
