@@ -1,0 +1,177 @@
+package shard
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"runtime/debug"
+	"sort"
+	"sync/atomic"
+
+	"github.com/tidemark-stream/tidemark/daemon/window"
+	"github.com/tidemark-stream/tidemark/sdk/batch"
+)
+
+// worker is one shard: the goroutine and what it owns.
+type worker struct {
+	stage *Stage
+	id    int
+	op    window.Operator
+	out   *window.Output
+
+	in      chan *Message
+	replies chan *reply
+	free    chan *reply // bounds how far a shard may run ahead of the collector
+
+	counts  Counts
+	nextDue atomic.Int64 // earliest processing-time alarm
+}
+
+// Counts are what a shard has done since it started. They are published between messages.
+type Counts struct {
+	Rows     atomic.Int64 // rows processed
+	Late     atomic.Int64 // rows that no window took and that were late
+	Silent   atomic.Int64 // rows that had no window at all
+	Results  atomic.Int64 // result rows
+	Firings  atomic.Int64 // windows fired, each counted once however many keys it has
+	Live     atomic.Int64 // (key, window) pairs held
+	Panicked atomic.Bool
+}
+
+const runAhead = 4 // messages between neighbours: enough to keep both busy, few enough to stay in cache
+
+func newWorker(s *Stage, id int) (*worker, error) {
+	w := &worker{stage: s, id: id, out: &window.Output{Results: batch.Get()}}
+	op, err := s.cfg.NewOperator(id, w.out)
+	if err != nil {
+		return nil, err
+	}
+	w.op = op
+	w.in, w.replies, w.free = make(chan *Message, runAhead), make(chan *reply, runAhead), make(chan *reply, 2*runAhead)
+	for range cap(w.free) {
+		w.free <- &reply{}
+	}
+	w.nextDue.Store(math.MaxInt64)
+	return w, nil
+}
+
+// run owns the operator until the end message or until ctx is done.
+func (w *worker) run(ctx context.Context) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			w.counts.Panicked.Store(true)
+			err = fmt.Errorf("shard %d of %s: panic: %v\n%s", w.id, w.stage.cfg.Name, p, debug.Stack())
+		}
+	}()
+	w.publish(true)
+	for {
+		var m *Message
+		select {
+		case m = <-w.in:
+		case <-ctx.Done():
+			return nil
+		}
+		var r *reply
+		select {
+		case r = <-w.free:
+		case <-ctx.Done():
+			return nil
+		}
+		if err := w.process(m, r); err != nil {
+			return err
+		}
+		w.publish(m.kind == clockMessage)
+		select {
+		case w.replies <- r:
+		case <-ctx.Done():
+			return nil
+		}
+		if m.kind == endMessage {
+			return nil
+		}
+	}
+}
+
+func (w *worker) process(m *Message, r *reply) error {
+	r.message, r.segments, r.late = m, r.segments[:0], r.late[:0]
+	if r.results == nil {
+		r.results = batch.Get()
+	}
+	w.out.Results, w.out.Late, w.out.Segments = r.results, r.late, w.out.Segments[:0]
+	switch m.kind {
+	case rowsMessage:
+		w.rows(m, r)
+	case clockMessage:
+		w.out.Place = 0
+		w.op.AdvanceProcessingTime(m.now)
+		w.take(r, 0)
+	case barrierMessage:
+		if w.stage.cfg.Snapshot != nil {
+			if err := w.stage.cfg.Snapshot(m.barrier, w.id, w.op); err != nil {
+				return fmt.Errorf("snapshot of shard %d of %s: %w", w.id, w.stage.cfg.Name, err)
+			}
+		}
+	}
+	r.late, r.results = w.out.Late, w.out.Results
+	w.counts.Late.Add(int64(len(r.late)))
+	w.counts.Results.Add(int64(r.results.N))
+	w.counts.Silent.Store(int64(w.out.Silent))
+	return nil
+}
+
+// rows walks through a batch: rows up to a mark, the mark, rows up to the next.
+func (w *worker) rows(m *Message, r *reply) {
+	var index []uint32
+	if m.index != nil {
+		index = m.index[w.id]
+	}
+	w.counts.Rows.Add(int64(len(index)))
+	if m.now != 0 {
+		w.out.Place = 0
+		w.op.AdvanceProcessingTime(m.now)
+		w.take(r, 0)
+	}
+	step := uint32(0)
+	for _, mark := range m.marks {
+		n := len(index)
+		if n > 0 && index[n-1] >= mark.After {
+			n = sort.Search(n, func(i int) bool { return index[i] >= mark.After })
+		}
+		if n > 0 {
+			w.op.Process(window.Rows{Batch: m.batch, Index: index[:n], Keys: &m.keys})
+			w.take(r, step)
+			index = index[n:]
+		}
+		w.out.Place = mark.After
+		w.op.AdvanceWatermark(mark.Watermark)
+		w.take(r, step+1)
+		step += 2
+	}
+	if len(index) > 0 {
+		w.op.Process(window.Rows{Batch: m.batch, Index: index, Keys: &m.keys})
+		w.take(r, step)
+	}
+}
+
+// take tags what the last call fired with its step.
+func (w *worker) take(r *reply, step uint32) {
+	for _, s := range w.out.Segments {
+		r.segments = append(r.segments, segment{step, s})
+	}
+	w.out.Segments = w.out.Segments[:0]
+}
+
+// publish tells the world about the operator between two messages. wake asks for the timer to look again even when the next
+// alarm is the same, which it is waiting for after a tick.
+func (w *worker) publish(wake bool) {
+	w.counts.Live.Store(int64(w.op.Live()))
+	if !w.stage.cfg.ProcessingTime {
+		return
+	}
+	if next := w.op.NextProcessingTime(); next != w.nextDue.Swap(next) || wake {
+		select { // the timer reads nextDue of all shards
+		case w.stage.dueChanged <- struct{}{}:
+		default:
+		}
+	}
+}

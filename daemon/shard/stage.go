@@ -1,0 +1,399 @@
+package shard
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"sync"
+	"time"
+
+	"github.com/tidemark-stream/tidemark/daemon/clock"
+	"github.com/tidemark-stream/tidemark/daemon/rowkey"
+	"github.com/tidemark-stream/tidemark/daemon/window"
+	"github.com/tidemark-stream/tidemark/sdk/batch"
+	"golang.org/x/sync/errgroup"
+)
+
+// Combiner says what the watermark of several inputs is. An Input's marks go in, what comes out goes to the shards. It is called
+// under the stage's lock.
+type Combiner interface {
+	// Watermark takes a value of one input and returns the combined one, and whether it rose.
+	Watermark(input int, watermark int64) (int64, bool)
+	// Idle tells that an input went idle or became active; it returns a combined watermark that rises by that, and whether the
+	// whole is idle now.
+	Idle(input int, idle bool) (watermark int64, rises bool, allIdle bool)
+	// End takes an input out of the combination for ever.
+	End(input int) (watermark int64, rises bool, allIdle bool)
+}
+
+// Downstream takes what a stage emits. Its methods are called by one goroutine, in order; an error ends the stage.
+type Downstream interface {
+	// Results takes over one share of b: result rows with their times, and marks. It may have no rows.
+	Results(b *batch.Batch) error
+	// Late hands on rows that were late for all their windows; watermark is what they were judged against. b is only lent.
+	Late(b *batch.Batch, rows []uint32, watermark int64) error
+	// Idle tells that the stage's inputs went idle, or one became active.
+	Idle(idle bool) error
+	// Barrier comes behind everything that precedes it.
+	Barrier(id uint64) error
+	// End is the last call of a stage that came to its end.
+	End() error
+}
+
+// Config describes a stage.
+type Config struct {
+	Name           string
+	Inputs         int
+	Shards         int
+	KeyFields      []string
+	ProcessingTime bool // the operator wants to be told processing time
+	Clock          clock.Clock
+	Combiner       Combiner // nil with one input
+	NewOperator    func(shard int, out *window.Output) (window.Operator, error)
+	// Snapshot is called by each shard's goroutine when a barrier passes it.
+	Snapshot func(barrier uint64, shard int, op window.Operator) error
+	// Aligned is called once for each barrier, when all inputs have brought it, with the stage's watermark.
+	Aligned    func(barrier uint64, watermark int64) error
+	Downstream Downstream
+	// Watermark is where the stage stands at the start: batch.NoWatermark, or what a checkpoint says.
+	Watermark int64
+}
+
+// Stage is a keyed operator with its shards. Create it with New, call Run once.
+type Stage struct {
+	cfg     Config
+	workers []*worker
+	inputs  []*Input
+	free    sync.Pool
+
+	mu        sync.Mutex // serialises what goes to the shards; held while a full shard is waited for, so that it holds all inputs back
+	aligned   sync.Cond
+	barrier   uint64 // the barrier being aligned, 0 = none
+	arrived   int    // inputs that have brought it
+	open      int    // inputs that have not ended
+	watermark int64
+	idle      bool
+	failed    error
+
+	dueChanged chan struct{}
+	ctx        context.Context
+}
+
+// Input is one of a stage's inputs.
+type Input struct {
+	stage *Stage
+	id    int
+	held  uint64 // barrier this input has brought and that others have not yet
+	ended bool
+}
+
+// New makes a stage. Operators are made here, so that state can be restored into them before Run (see Operator).
+func New(cfg Config) (*Stage, error) {
+	s := &Stage{cfg: cfg, open: cfg.Inputs, watermark: cfg.Watermark, dueChanged: make(chan struct{}, 1)}
+	s.aligned.L = &s.mu
+	s.free.New = func() any { return &Message{index: make([][]uint32, cfg.Shards)} }
+	for i := range cfg.Inputs {
+		s.inputs = append(s.inputs, &Input{stage: s, id: i})
+	}
+	for i := range cfg.Shards {
+		w, err := newWorker(s, i)
+		if err != nil {
+			return nil, err
+		}
+		if cfg.Watermark != batch.NoWatermark {
+			w.op.RestoreWatermark(cfg.Watermark)
+		}
+		s.workers = append(s.workers, w)
+	}
+	return s, nil
+}
+
+// Operator is shard i's operator, to restore into before Run.
+func (s *Stage) Operator(i int) window.Operator { return s.workers[i].op }
+
+// Input is the i-th input.
+func (s *Stage) Input(i int) *Input { return s.inputs[i] }
+
+// Counts are the counters of each shard.
+func (s *Stage) Counts(yield func(shard int, c *Counts)) {
+	for i, w := range s.workers {
+		yield(i, &w.counts)
+	}
+}
+
+// Watermark is the stage's combined watermark.
+func (s *Stage) Watermark() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.watermark
+}
+
+// Run runs the shards and the collector until every input has ended and all results are handed on (nil), until ctx is done (nil),
+// or until something fails. Senders that wait are released in each case.
+func (s *Stage) Run(ctx context.Context) error {
+	group, ctx := errgroup.WithContext(ctx)
+	stop := context.AfterFunc(ctx, func() { // wakes inputs that wait for alignment
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.aligned.Broadcast()
+	})
+	defer stop()
+	s.mu.Lock()
+	s.ctx = ctx
+	s.aligned.Broadcast()
+	s.mu.Unlock()
+	done := make(chan struct{})
+	for _, w := range s.workers {
+		group.Go(func() error { return w.run(ctx) })
+	}
+	group.Go(func() error {
+		defer close(done)
+		return s.collect(ctx)
+	})
+	if s.cfg.ProcessingTime {
+		group.Go(func() error { return s.timer(ctx, done) })
+	}
+	return group.Wait()
+}
+
+// timer tells the shards processing time when one of them has something due.
+func (s *Stage) timer(ctx context.Context, done <-chan struct{}) error {
+	for {
+		due := int64(math.MaxInt64)
+		for _, w := range s.workers {
+			due = min(due, w.nextDue.Load())
+		}
+		wait := time.Duration(math.MaxInt64)
+		if due != math.MaxInt64 {
+			wait = max(0, time.UnixMilli(due).Sub(s.cfg.Clock.Now()))
+		}
+		timer := s.cfg.Clock.NewTimer(wait)
+		select {
+		case <-timer.C():
+			if err := s.tick(); err != nil {
+				return ignoreCancel(ctx, err)
+			}
+			// The shards publish their next alarm when they have worked through the tick; dueChanged tells.
+			select {
+			case <-s.dueChanged:
+			case <-done:
+				return nil
+			case <-ctx.Done():
+				return nil
+			}
+		case <-s.dueChanged:
+			timer.Stop()
+		case <-done:
+			timer.Stop()
+			return nil
+		case <-ctx.Done():
+			timer.Stop()
+			return nil
+		}
+	}
+}
+
+func (s *Stage) tick() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.open == 0 {
+		return nil
+	}
+	return s.send(&Message{kind: clockMessage, now: s.cfg.Clock.Now().UnixMilli()})
+}
+
+// send hands m to all shards; s.mu is held.
+func (s *Stage) send(m *Message) error {
+	for s.ctx == nil {
+		s.aligned.Wait() // until Run
+	}
+	for _, w := range s.workers {
+		select {
+		case w.in <- m:
+		case <-s.ctx.Done():
+			return context.Cause(s.ctx)
+		}
+	}
+	return nil
+}
+
+// Prepare computes keys and each shard's rows of b. It takes over the caller's share of b. Safe on several goroutines.
+func (in *Input) Prepare(b *batch.Batch) *Message {
+	s := in.stage
+	m := s.free.Get().(*Message)
+	m.kind, m.batch, m.now, m.idle, m.barrier = rowsMessage, b, 0, false, 0
+	m.marks = append(m.marks[:0], b.Marks...)
+	m.keys.Compute(b, s.cfg.KeyFields)
+	for i := range m.index {
+		m.index[i] = m.index[i][:0]
+	}
+	if n := len(m.index); n == 1 {
+		if b.Sel == nil {
+			for i := range b.N {
+				m.index[0] = append(m.index[0], uint32(i))
+			}
+		} else {
+			m.index[0] = append(m.index[0], b.Sel...)
+		}
+	} else if b.Sel == nil {
+		for i := range b.N {
+			k := rowkey.Shard(m.keys.Hash[i], n)
+			m.index[k] = append(m.index[k], uint32(i))
+		}
+	} else {
+		for _, i := range b.Sel {
+			k := rowkey.Shard(m.keys.Hash[i], n)
+			m.index[k] = append(m.index[k], i)
+		}
+	}
+	return m
+}
+
+// SetMarks replaces the marks of a prepared message, for callers that know them only after Prepare.
+func (m *Message) SetMarks(marks []batch.Mark) { m.marks = append(m.marks[:0], marks...) }
+
+// Send passes a prepared message on. It blocks while the shards are busy and while a barrier that this input has brought waits for
+// other inputs.
+func (in *Input) Send(m *Message) error {
+	s := in.stage
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := in.wait(); err != nil {
+		return err
+	}
+	if s.cfg.ProcessingTime {
+		m.now = s.cfg.Clock.Now().UnixMilli()
+	}
+	s.combine(in.id, m)
+	return s.send(m)
+}
+
+// combine replaces an input's marks by the stage's.
+func (s *Stage) combine(input int, m *Message) {
+	if s.cfg.Combiner == nil {
+		if n := len(m.marks); n > 0 {
+			s.watermark = max(s.watermark, m.marks[n-1].Watermark)
+		}
+		return
+	}
+	out := m.marks[:0]
+	for _, mark := range m.marks {
+		if w, rose := s.cfg.Combiner.Watermark(input, mark.Watermark); rose {
+			s.watermark = w
+			out = append(out, batch.Mark{After: mark.After, Watermark: w})
+		}
+	}
+	m.marks = out
+}
+
+// Idle tells that the input's stream went idle or became active.
+func (in *Input) Idle(idle bool) error {
+	s := in.stage
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := in.wait(); err != nil {
+		return err
+	}
+	if s.cfg.Combiner == nil {
+		return s.status(idle, 0, false)
+	}
+	w, rises, all := s.cfg.Combiner.Idle(in.id, idle)
+	return s.status(all, w, rises)
+}
+
+func (s *Stage) status(idle bool, watermark int64, rises bool) error {
+	if rises {
+		s.watermark = watermark
+		m := &Message{kind: rowsMessage, marks: []batch.Mark{{Watermark: watermark}}}
+		if err := s.send(m); err != nil {
+			return err
+		}
+	}
+	if idle == s.idle {
+		return nil
+	}
+	s.idle = idle
+	return s.send(&Message{kind: statusMessage, idle: idle})
+}
+
+// Barrier brings barrier id in on this input. It does not wait; the next Send does, until the others have brought it too.
+func (in *Input) Barrier(id uint64) error {
+	s := in.stage
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := in.wait(); err != nil {
+		return err
+	}
+	if s.barrier == 0 {
+		s.barrier = id
+	} else if s.barrier != id {
+		return fmt.Errorf("stage %s: barrier %d while %d is being aligned", s.cfg.Name, id, s.barrier)
+	}
+	in.held = id
+	s.arrived++
+	return s.align()
+}
+
+// align lets the barrier through when every open input has brought it; s.mu is held.
+func (s *Stage) align() error {
+	if s.barrier == 0 || s.arrived < s.open {
+		return nil
+	}
+	id := s.barrier
+	s.barrier, s.arrived = 0, 0
+	for _, in := range s.inputs {
+		in.held = 0
+	}
+	s.aligned.Broadcast()
+	if s.cfg.Aligned != nil {
+		if err := s.cfg.Aligned(id, s.watermark); err != nil {
+			return err
+		}
+	}
+	return s.send(&Message{kind: barrierMessage, barrier: id})
+}
+
+// End says that nothing more comes on this input. When all have ended the stage ends. The end-of-input watermark is sent by
+// the stream itself; an input that ends without it (a stop) fires nothing.
+func (in *Input) End() error {
+	s := in.stage
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if in.ended {
+		return nil
+	}
+	if err := in.wait(); err != nil {
+		return err
+	}
+	in.ended = true
+	s.open--
+	if s.open > 0 {
+		if s.cfg.Combiner != nil {
+			w, rises, all := s.cfg.Combiner.End(in.id)
+			if err := s.status(all, w, rises); err != nil {
+				return err
+			}
+		}
+		return s.align()
+	}
+	return s.send(&Message{kind: endMessage})
+}
+
+// wait blocks while this input holds a barrier that is not aligned yet; s.mu is held.
+func (in *Input) wait() error {
+	s := in.stage
+	for in.held != 0 && (s.ctx == nil || s.ctx.Err() == nil) {
+		s.aligned.Wait()
+	}
+	if s.ctx != nil && s.ctx.Err() != nil {
+		return context.Cause(s.ctx)
+	}
+	return nil
+}
+
+func ignoreCancel(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
