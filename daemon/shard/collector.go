@@ -36,13 +36,9 @@ func (s *Stage) collect(ctx context.Context) error {
 		if err == nil {
 			err = s.handOn(m, replies)
 		}
-		end := m.kind == endMessage
 		s.giveBack(m, replies)
 		if err != nil {
-			return err
-		}
-		if end {
-			return s.cfg.Downstream.End()
+			return ignoreCancel(ctx, err)
 		}
 	}
 }

@@ -13,6 +13,6 @@
 // A barrier waits in its input until all inputs have brought it (alignment), then passes through every shard, where the
 // operator's changes are taken, and leaves behind the results that came before it.
 //
-// What may run at the same time: Prepare on any number of goroutines; Send, Idle, Barrier and End of one Input by one goroutine at
+// What may run at the same time: Prepare on any number of goroutines; Send, Idle and Barrier of one Input by one goroutine at
 // a time; different Inputs at the same time. Downstream is called by the collector's goroutine alone.
 package shard

@@ -13,7 +13,6 @@ const (
 	statusMessage                     // the stage's idle state has changed
 	clockMessage                      // processing time has moved
 	barrierMessage                    // take a snapshot
-	endMessage                        // no more messages
 )
 
 // Message is what all shards of a stage get, in the same order. Shards read it at the same time; the collector, which is the last

@@ -55,7 +55,7 @@ func newWorker(s *Stage, id int) (*worker, error) {
 	return w, nil
 }
 
-// run owns the operator until the end message or until ctx is done.
+// run owns the operator until ctx is done.
 func (w *worker) run(ctx context.Context) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -84,9 +84,6 @@ func (w *worker) run(ctx context.Context) (err error) {
 		select {
 		case w.replies <- r:
 		case <-ctx.Done():
-			return nil
-		}
-		if m.kind == endMessage {
 			return nil
 		}
 	}

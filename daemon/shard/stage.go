@@ -22,7 +22,8 @@ type Combiner interface {
 	// Idle tells that an input went idle or became active; it returns a combined watermark that rises by that, and whether the
 	// whole is idle now.
 	Idle(input int, idle bool) (watermark int64, rises bool, allIdle bool)
-	// End takes an input out of the combination for ever.
+	// End takes an input out of the combination for ever, because its stream has come to the end of its input. When it was the last
+	// one the combined watermark rises to batch.EndOfInput.
 	End(input int) (watermark int64, rises bool, allIdle bool)
 }
 
@@ -36,8 +37,6 @@ type Downstream interface {
 	Idle(idle bool) error
 	// Barrier comes behind everything that precedes it.
 	Barrier(id uint64) error
-	// End is the last call of a stage that came to its end.
-	End() error
 }
 
 // Config describes a stage.
@@ -70,10 +69,8 @@ type Stage struct {
 	aligned   sync.Cond
 	barrier   uint64 // the barrier being aligned, 0 = none
 	arrived   int    // inputs that have brought it
-	open      int    // inputs that have not ended
 	watermark int64
 	idle      bool
-	failed    error
 
 	dueChanged chan struct{}
 	ctx        context.Context
@@ -84,12 +81,11 @@ type Input struct {
 	stage *Stage
 	id    int
 	held  uint64 // barrier this input has brought and that others have not yet
-	ended bool
 }
 
 // New makes a stage. Operators are made here, so that state can be restored into them before Run (see Operator).
 func New(cfg Config) (*Stage, error) {
-	s := &Stage{cfg: cfg, open: cfg.Inputs, watermark: cfg.Watermark, dueChanged: make(chan struct{}, 1)}
+	s := &Stage{cfg: cfg, watermark: cfg.Watermark, dueChanged: make(chan struct{}, 1)}
 	s.aligned.L = &s.mu
 	s.free.New = func() any { return &Message{index: make([][]uint32, cfg.Shards)} }
 	for i := range cfg.Inputs {
@@ -128,8 +124,7 @@ func (s *Stage) Watermark() int64 {
 	return s.watermark
 }
 
-// Run runs the shards and the collector until every input has ended and all results are handed on (nil), until ctx is done (nil),
-// or until something fails. Senders that wait are released in each case.
+// Run runs the shards and the collector until ctx is done (nil) or something fails. Senders that wait are released in either case.
 func (s *Stage) Run(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	stop := context.AfterFunc(ctx, func() { // wakes inputs that wait for alignment
@@ -142,22 +137,18 @@ func (s *Stage) Run(ctx context.Context) error {
 	s.ctx = ctx
 	s.aligned.Broadcast()
 	s.mu.Unlock()
-	done := make(chan struct{})
 	for _, w := range s.workers {
 		group.Go(func() error { return w.run(ctx) })
 	}
-	group.Go(func() error {
-		defer close(done)
-		return s.collect(ctx)
-	})
+	group.Go(func() error { return s.collect(ctx) })
 	if s.cfg.ProcessingTime {
-		group.Go(func() error { return s.timer(ctx, done) })
+		group.Go(func() error { return s.timer(ctx) })
 	}
 	return group.Wait()
 }
 
 // timer tells the shards processing time when one of them has something due.
-func (s *Stage) timer(ctx context.Context, done <-chan struct{}) error {
+func (s *Stage) timer(ctx context.Context) error {
 	for {
 		due := int64(math.MaxInt64)
 		for _, w := range s.workers {
@@ -176,16 +167,11 @@ func (s *Stage) timer(ctx context.Context, done <-chan struct{}) error {
 			// The shards publish their next alarm when they have worked through the tick; dueChanged tells.
 			select {
 			case <-s.dueChanged:
-			case <-done:
-				return nil
 			case <-ctx.Done():
 				return nil
 			}
 		case <-s.dueChanged:
 			timer.Stop()
-		case <-done:
-			timer.Stop()
-			return nil
 		case <-ctx.Done():
 			timer.Stop()
 			return nil
@@ -196,9 +182,6 @@ func (s *Stage) timer(ctx context.Context, done <-chan struct{}) error {
 func (s *Stage) tick() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.open == 0 {
-		return nil
-	}
 	return s.send(&Message{kind: clockMessage, now: s.cfg.Clock.Now().UnixMilli()})
 }
 
@@ -278,6 +261,13 @@ func (s *Stage) combine(input int, m *Message) {
 	}
 	out := m.marks[:0]
 	for _, mark := range m.marks {
+		if mark.Watermark == batch.EndOfInput { // a stream that has ended does not push the others forward
+			if w, rises, _ := s.cfg.Combiner.End(input); rises {
+				s.watermark = w
+				out = append(out, batch.Mark{After: mark.After, Watermark: w})
+			}
+			continue
+		}
 		if w, rose := s.cfg.Combiner.Watermark(input, mark.Watermark); rose {
 			s.watermark = w
 			out = append(out, batch.Mark{After: mark.After, Watermark: w})
@@ -334,9 +324,9 @@ func (in *Input) Barrier(id uint64) error {
 	return s.align()
 }
 
-// align lets the barrier through when every open input has brought it; s.mu is held.
+// align lets the barrier through when every input has brought it; s.mu is held. Inputs that came to their end bring barriers too.
 func (s *Stage) align() error {
-	if s.barrier == 0 || s.arrived < s.open {
+	if s.barrier == 0 || s.arrived < s.cfg.Inputs {
 		return nil
 	}
 	id := s.barrier
@@ -351,32 +341,6 @@ func (s *Stage) align() error {
 		}
 	}
 	return s.send(&Message{kind: barrierMessage, barrier: id})
-}
-
-// End says that nothing more comes on this input. When all have ended the stage ends. The end-of-input watermark is sent by
-// the stream itself; an input that ends without it (a stop) fires nothing.
-func (in *Input) End() error {
-	s := in.stage
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if in.ended {
-		return nil
-	}
-	if err := in.wait(); err != nil {
-		return err
-	}
-	in.ended = true
-	s.open--
-	if s.open > 0 {
-		if s.cfg.Combiner != nil {
-			w, rises, all := s.cfg.Combiner.End(in.id)
-			if err := s.status(all, w, rises); err != nil {
-				return err
-			}
-		}
-		return s.align()
-	}
-	return s.send(&Message{kind: endMessage})
 }
 
 // wait blocks while this input holds a barrier that is not aligned yet; s.mu is held.
