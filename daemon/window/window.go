@@ -52,11 +52,11 @@ const (
 // Spec describes the windows of one operator. Lengths are milliseconds.
 type Spec struct {
 	Type           Type
-	Size           int64 // tumbling, sliding, cumulative (the maximum)
-	Slide          int64 // sliding: the slide; cumulative: the step
-	Gap            int64 // session
+	Size           int64  // tumbling, sliding, cumulative (the maximum)
+	Slide          int64  // sliding: the slide; cumulative: the step
+	Gap            int64  // session
 	GapColumn      string // session: a column with the gap of each row in ms, instead of Gap; rows without a usable value take Gap
-	MaxLength      int64 // session: a session is cut when it would grow longer; 0 = no limit
+	MaxLength      int64  // session: a session is cut when it would grow longer; 0 = no limit
 	Offset         int64
 	ProcessingTime bool // windows over the clock instead of event time
 
@@ -65,17 +65,18 @@ type Spec struct {
 	Location     *time.Location // nil = UTC; for fixed sizes it only aligns: see Align
 
 	Lateness  int64 // allowed lateness
-	LateEvery int64 // 0: a firing for each late row; else late rows are collected and fire when the watermark has moved on by so much
+	LateEvery int64 // 0: a firing for each late row; else late rows are collected, and their window fires when the watermark says that everything before the next multiple of LateEvery has come (see lateFiring), at the latest when it is dropped
 
 	Trigger  TriggerKind // "" = the default for the type: event_time, processing_time, or never for global windows
 	Count    int64       // OnCount
 	Interval int64       // Continuous…
 	Purging  bool        // firing drops the contents (Flink's PurgingTrigger)
 	Mode     Mode        // "" = accumulating
-	// Early adds firings before the end to the default trigger; zero fields add none.
-	EarlyEvery           int64 // event time
-	EarlyProcessingEvery int64
-	EarlyCount           int64
+	// Early adds firings before the end to the default trigger; zero fields add none. Unlike the continuous triggers, which follow
+	// Flink to the letter, a window that has not changed since it last fired does not fire early again.
+	EarlyEvery           int64 // whenever the watermark says that everything before a multiple of it has come
+	EarlyProcessingEvery int64 // whenever the clock passes a multiple of it
+	EarlyCount           int64 // at every so many rows of a window
 }
 
 // Rows are rows for one shard of an operator, all between two marks.
@@ -127,10 +128,11 @@ const (
 func (t Timing) String() string { return [...]string{"on_time", "early", "late"}[t] }
 
 // Segment is a run of results that fired together: rows From..To of Output.Results, ordered by key hash, then key bytes.
-// Segments of one Output ascend by (Place, End); merging the shards' segments by (Place, End, shard) gives one order that does
-// not depend on the number of shards.
+// Segments of one Output ascend by (Place, At, End); merging the shards' segments by (Place, At, End, shard) gives one order that
+// does not depend on the number of shards. All shards of an operator fill At alike.
 type Segment struct {
-	Place    uint32 // the caller's Output.Place for watermark firings; the row number for late firings
+	Place    uint32 // the caller's Output.Place for firings by watermark or clock; the row number for firings by a row
+	At       int64  // the moment, event time or clock, that made it fire; 0 where End already gives the order (panes) or a row did it
 	End      int64  // max timestamp + 1 of the windows in it; math.MaxInt64 for global windows
 	From, To uint32
 }
@@ -144,6 +146,9 @@ type Output struct {
 	Segments []Segment
 	Late     []uint32 // row numbers of the current batch that no window took and that are late
 	Silent   uint64   // rows that had no window at all (slide larger than size), counted
+	// Collapsed counts results of a continuous trigger that were left out because they would have repeated the result before them:
+	// one advance gives at most MaxRepeats equal results of a window.
+	Collapsed uint64
 }
 
 // Env is what an operator is told beside its Spec.

@@ -1,0 +1,74 @@
+package window
+
+import "time"
+
+// MarkBucket says which watermarks can make a difference to these windows: w matters only when floor((w+1-offset)/size) is
+// above that of the watermark before it. Of the marks that fall into one bucket only the first has to be kept, and the results are
+// the same, byte for byte. A size of 1 means that every mark counts; meta is [Env.Meta], whose _watermark column shows the current
+// watermark in results that a row has fired.
+//
+// Everything that an operator does at a watermark happens at w+1 >= t for a t that it names beforehand: a window fires at its end t,
+// is dropped and makes rows late at its end plus the lateness. So the t of the Spec have to be boundaries of buckets.
+func (s Spec) MarkBucket(meta bool) (size, offset int64) {
+	const never = 1 << 62 // no mark but the end of input counts
+	r := newRules(&s)
+	if meta && (r.fireLate && s.Lateness > 0 && s.LateEvery == 0 || r.count > 0 || r.processingEvery > 0 || r.end == endByClock) && !s.ProcessingTime {
+		return 1, 0
+	}
+	if s.ProcessingTime {
+		return never, 0
+	}
+	if s.Type == Session || r.eventEvery > 0 && r.exact {
+		// Sessions end anywhere. Flink's continuous trigger lets a firing that was due before it was scheduled run with the very next mark.
+		return 1, 0
+	}
+	var b bucket
+	switch {
+	case s.Type == Global:
+	case s.CalendarN > 0 && (s.Location == nil || s.Location == time.UTC):
+		b.add(s.Offset, dayMillis)
+		b.add(addSaturating(s.Offset, s.Lateness), dayMillis)
+	case s.CalendarN > 0:
+		// Zones are whole seconds from UTC, also in the times of local mean time.
+		b.add(s.Offset, 1000)
+		b.add(addSaturating(s.Offset, s.Lateness), 1000)
+	default:
+		step := s.Size
+		if s.Type != Tumbling {
+			step = s.Slide
+		}
+		end := floorMod(s.boundaryOffset(), step) + s.Size%step
+		b.add(end, step)
+		b.add(addSaturating(end, s.Lateness), step)
+	}
+	if r.eventEvery > 0 {
+		b.add(0, r.eventEvery)
+	}
+	if s.LateEvery > 0 {
+		b.add(0, s.LateEvery)
+	}
+	if b.size == 0 {
+		return never, 0
+	}
+	return b.size, floorMod(b.offset, b.size)
+}
+
+// bucket is a set of boundaries offset + k*size; add makes it fine enough to hold others too.
+type bucket struct{ size, offset int64 }
+
+func (b *bucket) add(offset, size int64) {
+	offset = floorMod(offset, size)
+	if b.size == 0 {
+		b.size, b.offset = size, offset
+		return
+	}
+	b.size = gcd(gcd(b.size, size), subSaturating(max(offset, b.offset), min(offset, b.offset)))
+}
+
+func gcd(a, b int64) int64 {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
+}
+
