@@ -1,0 +1,68 @@
+package watermark
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/tidemark-stream/tidemark/sdk/batch"
+)
+
+// EventKind says what changed at an output.
+type EventKind uint8
+
+const (
+	Rise   EventKind = iota // the watermark rose to Event.Watermark
+	Idle                    // nothing is expected for a while: do not wait for this output
+	Active                  // it counts again
+)
+
+func (k EventKind) String() string { return [...]string{"watermark", "idle", "active"}[k] }
+
+// Event is one change of a combined output. Events of one call are in the order in which they have to be passed on.
+type Event struct {
+	Kind      EventKind
+	Watermark int64 // event time in ms, for Rise; otherwise 0
+}
+
+func (e Event) String() string {
+	if e.Kind == Rise {
+		return "watermark " + Format(e.Watermark)
+	}
+	return e.Kind.String()
+}
+
+// Format writes a watermark for people: its number, "none" or "end of input".
+func Format(watermark int64) string {
+	switch watermark {
+	case batch.NoWatermark:
+		return "none"
+	case batch.EndOfInput:
+		return "end of input"
+	default:
+		return fmt.Sprint(watermark)
+	}
+}
+
+// saturatingAdd is a+b, held at the ends of int64 instead of wrapping.
+func saturatingAdd(a, b int64) int64 {
+	s := a + b
+	switch {
+	case a > 0 && b > 0 && s < 0:
+		return math.MaxInt64
+	case a < 0 && b < 0 && s >= 0:
+		return math.MinInt64
+	}
+	return s
+}
+
+// saturatingSub is a-b, held at the ends of int64 instead of wrapping.
+func saturatingSub(a, b int64) int64 {
+	d := a - b
+	switch {
+	case a >= 0 && b < 0 && d < 0:
+		return math.MaxInt64
+	case a < 0 && b > 0 && d >= 0:
+		return math.MinInt64
+	}
+	return d
+}
