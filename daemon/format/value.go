@@ -1,0 +1,229 @@
+package format
+
+import (
+	"bytes"
+	"math"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/tidemark-stream/tidemark/sdk/batch"
+)
+
+// appendJSON appends a row as an object.
+func (f *Formatter) appendJSON(dst []byte, in *batch.Batch, row int) []byte {
+	dst = append(dst, '{')
+	empty := true
+	for i, c := range f.columns {
+		if c == nil || c.Kinds[row] == batch.Missing {
+			continue
+		}
+		if !empty {
+			dst = append(dst, ',')
+		}
+		empty = false
+		dst = append(dst, f.labels[i].bytes...)
+		bits := c.Bits[row]
+		switch kind := c.Kinds[row]; kind {
+		case batch.String:
+			dst = appendQuoted(dst, in.Text(bits))
+		case batch.Time:
+			dst = f.appendTimeJSON(dst, i, int64(bits))
+		case batch.Null:
+			dst = append(dst, "null"...)
+		case batch.Float:
+			v := math.Float64frombits(bits)
+			if math.IsNaN(v) || math.IsInf(v, 0) {
+				dst = append(dst, '"')
+				dst = appendFloat(dst, v)
+				dst = append(dst, '"')
+			} else {
+				dst = appendFloat(dst, v)
+			}
+		default:
+			dst = appendPlain(dst, in, kind, bits)
+		}
+	}
+	return append(dst, '}')
+}
+
+func (f *Formatter) appendTimeJSON(dst []byte, column int, ms int64) []byte {
+	switch {
+	case noTime(ms):
+		return append(dst, "null"...)
+	case f.epochMillis:
+		return strconv.AppendInt(dst, ms, 10)
+	}
+	dst = append(dst, '"')
+	dst = append(dst, f.times[column].text(ms)...)
+	return append(dst, '"')
+}
+
+// appendText appends a value as it stands in text and CSV; what has no value is nothing.
+func (f *Formatter) appendText(dst []byte, in *batch.Batch, column, row int) []byte {
+	c := f.columns[column]
+	if c == nil {
+		return dst
+	}
+	kind, bits := c.Kinds[row], c.Bits[row]
+	switch kind {
+	case batch.Missing, batch.Null:
+		return dst
+	case batch.String:
+		return append(dst, in.Text(bits)...)
+	case batch.Float:
+		return appendFloat(dst, math.Float64frombits(bits))
+	case batch.Time:
+		switch ms := int64(bits); {
+		case noTime(ms):
+			return dst
+		case f.epochMillis:
+			return strconv.AppendInt(dst, ms, 10)
+		default:
+			return append(dst, f.times[column].text(ms)...)
+		}
+	}
+	return appendPlain(dst, in, kind, bits)
+}
+
+// appendPlain appends the kinds that look the same everywhere.
+func appendPlain(dst []byte, in *batch.Batch, kind batch.Kind, bits uint64) []byte {
+	switch kind {
+	case batch.Bool:
+		return strconv.AppendBool(dst, bits != 0)
+	case batch.Int:
+		return strconv.AppendInt(dst, int64(bits), 10)
+	case batch.Uint:
+		return strconv.AppendUint(dst, bits, 10)
+	case batch.JSON:
+		text := in.Text(bits)
+		if bytes.IndexByte(text, '\n') < 0 && bytes.IndexByte(text, '\r') < 0 {
+			return append(dst, text...)
+		}
+		for _, c := range text { // in JSON these can only be blanks between tokens
+			if c == '\n' || c == '\r' {
+				c = ' '
+			}
+			dst = append(dst, c)
+		}
+	}
+	return dst
+}
+
+// appendFloat appends the shortest text that reads back as v, written as encoding/json writes it.
+func appendFloat(dst []byte, v float64) []byte {
+	switch {
+	case math.IsNaN(v):
+		return append(dst, "NaN"...)
+	case math.IsInf(v, 1):
+		return append(dst, "Infinity"...)
+	case math.IsInf(v, -1):
+		return append(dst, "-Infinity"...)
+	}
+	if abs := math.Abs(v); abs != 0 && (abs < 1e-6 || abs >= 1e21) {
+		at := len(dst)
+		dst = strconv.AppendFloat(dst, v, 'e', -1, 64)
+		if n := len(dst); n-at >= 4 && dst[n-4] == 'e' && dst[n-3] == '-' && dst[n-2] == '0' {
+			dst[n-2] = dst[n-1] // e-09 is e-9
+			dst = dst[:n-1]
+		}
+		return dst
+	}
+	return strconv.AppendFloat(dst, v, 'f', -1, 64)
+}
+
+const hexDigits = "0123456789abcdef"
+
+// plainByte tells which bytes stand for themselves in a JSON string.
+var plainByte = func() (t [256]bool) {
+	for c := 0x20; c < utf8.RuneSelf; c++ {
+		t[c] = c != '"' && c != '\\'
+	}
+	return t
+}()
+
+// appendQuoted appends s as a JSON string. What is not UTF-8 becomes U+FFFD, so that the line is always valid JSON.
+func appendQuoted(dst, s []byte) []byte {
+	dst = append(dst, '"')
+	start := 0
+	for i := 0; i < len(s); {
+		c := s[i]
+		if plainByte[c] {
+			i++
+			continue
+		}
+		if c >= utf8.RuneSelf {
+			if r, n := utf8.DecodeRune(s[i:]); r != utf8.RuneError || n > 1 {
+				i += n
+				continue
+			}
+			dst = append(dst, s[start:i]...)
+			dst = append(dst, "\ufffd"...)
+			i++
+			start = i
+			continue
+		}
+		dst = append(dst, s[start:i]...)
+		switch c {
+		case '"', '\\':
+			dst = append(dst, '\\', c)
+		case '\n':
+			dst = append(dst, '\\', 'n')
+		case '\r':
+			dst = append(dst, '\\', 'r')
+		case '\t':
+			dst = append(dst, '\\', 't')
+		case '\b':
+			dst = append(dst, '\\', 'b')
+		case '\f':
+			dst = append(dst, '\\', 'f')
+		default:
+			dst = append(dst, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
+		}
+		i++
+		start = i
+	}
+	dst = append(dst, s[start:]...)
+	return append(dst, '"')
+}
+
+// appendCSV appends a row's fields. A field is quoted when it holds the delimiter, a quote, a line break or a blank at an end; the
+// empty text is quoted, so that it differs from null.
+func (f *Formatter) appendCSV(dst []byte, in *batch.Batch, row int) []byte {
+	for i, c := range f.columns {
+		if i > 0 {
+			dst = append(dst, f.delim)
+		}
+		at := len(dst)
+		dst = f.appendText(dst, in, i, row)
+		field := dst[at:]
+		isText := c != nil && c.Kinds[row] == batch.String
+		if !f.needsQuotes(field) && !(isText && len(field) == 0) {
+			continue
+		}
+		quoted := make([]byte, 0, len(field)+8)
+		quoted = append(quoted, '"')
+		for _, b := range field {
+			if b == '"' {
+				quoted = append(quoted, '"')
+			}
+			quoted = append(quoted, b)
+		}
+		dst = append(dst[:at], append(quoted, '"')...)
+	}
+	return dst
+}
+
+func (f *Formatter) needsQuotes(field []byte) bool {
+	if len(field) == 0 {
+		return false
+	}
+	if field[0] == ' ' || field[0] == '\t' || field[len(field)-1] == ' ' || field[len(field)-1] == '\t' {
+		return true
+	}
+	for _, b := range field {
+		if b == f.delim || b == '"' || b == '\n' || b == '\r' {
+			return true
+		}
+	}
+	return false
+}
