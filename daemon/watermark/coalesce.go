@@ -1,10 +1,6 @@
 package watermark
 
-import (
-	"math"
-
-	"github.com/tidemark-stream/tidemark/sdk/batch"
-)
+import "github.com/tidemark-stream/tidemark/sdk/batch"
 
 // Coalescer drops watermark marks that nobody downstream can tell apart.
 //
@@ -12,7 +8,8 @@ import (
 // o + k*g - 1. So the first mark that enters a new bucket floor((w+1-o)/g) has to stand at its place, and the others may go,
 // except the last of a batch, which keeps the reported watermark fresh. A mark after every row becomes nearly free this way.
 //
-// The zero value drops nothing.
+// Thinning the marks of each partition in the same way beforehand changes nothing: the bucket of a minimum is the minimum of
+// the buckets.
 type Coalescer struct {
 	granularity int64 // 0 or 1: every mark matters
 	offset      int64
@@ -27,26 +24,9 @@ func NewCoalescer(granularity, offset int64) Coalescer {
 
 // matters reports whether w enters a new bucket, and remembers it. Calls have rising w.
 func (c *Coalescer) matters(w int64) bool {
-	if c.granularity <= 1 {
-		return true
-	}
 	if w < c.next {
 		return false
 	}
-	c.next = c.after(w)
+	c.next = batch.NextBoundary(w, c.granularity, c.offset)
 	return true
-}
-
-// after is the lowest watermark in the bucket that follows the one of w; where that is out of range, every watermark matters.
-func (c *Coalescer) after(w int64) int64 {
-	shifted := saturatingSub(saturatingAdd(w, 1), c.offset)
-	if shifted == math.MaxInt64 || shifted == math.MinInt64 {
-		return w
-	}
-	// The remainder floors, so that negative times have buckets of the same length.
-	rest := shifted % c.granularity
-	if rest < 0 {
-		rest += c.granularity
-	}
-	return saturatingAdd(w, c.granularity-rest)
 }

@@ -3,6 +3,7 @@ package watermark
 import (
 	"fmt"
 	"math"
+	"time"
 
 	"github.com/tidemark-stream/tidemark/sdk/batch"
 )
@@ -65,4 +66,16 @@ func saturatingSub(a, b int64) int64 {
 		return math.MinInt64
 	}
 	return d
+}
+
+// FormatTime writes an event time for people: RFC 3339 in UTC where the year has four digits, else the number of milliseconds.
+func FormatTime(ms int64) string {
+	const first, last = -62135596800000, 253402300799999 // years 1 and 9999
+	switch {
+	case ms == batch.NoTimestamp || ms == batch.EndOfInput:
+		return Format(ms)
+	case ms < first || ms > last:
+		return fmt.Sprintf("%d ms", ms)
+	}
+	return time.UnixMilli(ms).UTC().Format("2006-01-02T15:04:05.999Z07:00")
 }

@@ -92,12 +92,12 @@ func (p *Partitions) Holding() (Holding, bool) {
 
 // Describe says in words why the watermark stands where it is at processing time now. name is the partition as people know it.
 func (h Holding) Describe(name string, now int64) string {
-	why := fmt.Sprintf("partition %s stands at %s since %s", name, Format(h.Watermark), ago(now-h.Rose))
+	why := fmt.Sprintf("partition %s stands at %s since %s", name, FormatTime(h.Watermark), ago(now-h.Rose))
 	switch h.State {
 	case NeverSeen:
 		why = fmt.Sprintf("partition %s has delivered nothing since it began %s ago", name, ago(now-h.Since))
 	case StateHeld:
-		why = fmt.Sprintf("partition %s is held back since %s and stands at %s", name, ago(now-h.Since), Format(h.Watermark))
+		why = fmt.Sprintf("partition %s is held back since %s and stands at %s", name, ago(now-h.Since), FormatTime(h.Watermark))
 	}
 	switch {
 	case h.State == StateHeld:
@@ -108,7 +108,7 @@ func (h Holding) Describe(name string, now int64) string {
 		why += fmt.Sprintf("; it goes on when a newer row comes, or in %s, when the partition counts as idle", ago(max(h.IdleAt-now, 0)))
 	}
 	if h.Next > h.Combined {
-		why += fmt.Sprintf("; without it the watermark would be %s", Format(h.Next))
+		why += fmt.Sprintf("; without it the watermark would be %s", FormatTime(h.Next))
 	}
 	return why
 }
