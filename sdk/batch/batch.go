@@ -54,6 +54,7 @@ type BadRow struct {
 // Batch is a run of rows of one partition, in the order of that partition.
 type Batch struct {
 	N         int    // number of rows
+	Source    uint32 // number of the source in its pipeline; set by the daemon
 	Partition uint32 // number of the partition in its source
 
 	// Raw rows. Row i is Data[Offsets[i] : Offsets[i+1]-Trailer]. Empty in batches of results.

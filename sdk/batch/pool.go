@@ -17,7 +17,7 @@ func Get() *Batch {
 
 // Reset empties b and keeps its memory. The number of owners does not change.
 func (b *Batch) Reset() {
-	b.N, b.Partition, b.Trailer, b.Base, b.Unit = 0, 0, 0, 0, RecordNumber
+	b.N, b.Source, b.Partition, b.Trailer, b.Base, b.Unit = 0, 0, 0, 0, 0, RecordNumber
 	b.Data, b.Offsets, b.Position = b.Data[:0], b.Offsets[:0], b.Position[:0]
 	b.Rejects, b.Bad, b.Times, b.Marks = b.Rejects[:0], b.Bad[:0], b.Times[:0], b.Marks[:0]
 	if b.Sel != nil {
