@@ -1,0 +1,94 @@
+package state
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"github.com/cockroachdb/errors"
+	"github.com/cockroachdb/pebble/v2"
+)
+
+// health knows whether the database can still be used. Pebble calls a fatal error out through its logger and expects the process to end
+// there. We end the goroutine instead and fence the files: one pipeline's disk must not take the others down.
+type health struct {
+	log    *slog.Logger
+	fenced atomic.Bool
+	broken chan struct{} // closed once err is set
+
+	mu  sync.Mutex
+	err error
+}
+
+// fail records the first error and closes the fence.
+func (h *health) fail(err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.err != nil {
+		return
+	}
+	h.err = err
+	h.fenced.Store(true)
+	close(h.broken)
+}
+
+func (h *health) failure() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.err
+}
+
+// run calls f, which may meet a fatal error, and returns when f does, when the store breaks, or when ctx ends; the last two leave the store
+// broken, because nobody knows what f will still do.
+func (h *health) run(ctx context.Context, what string, f func() error) error {
+	if err := h.failure(); err != nil {
+		return err
+	}
+	done := make(chan error, 1)
+	go func() { done <- f() }()
+	select {
+	case err := <-done:
+		return err
+	case <-h.broken:
+		return h.failure()
+	case <-ctx.Done():
+		h.fail(fmt.Errorf("%s was given up on: %w", what, context.Cause(ctx)))
+		return h.failure()
+	}
+}
+
+// Infof, Errorf and Fatalf make health the database's logger.
+func (h *health) Infof(format string, args ...any) {
+	if h.log.Enabled(context.Background(), slog.LevelDebug) {
+		h.log.Debug(fmt.Sprintf(format, args...))
+	}
+}
+
+func (h *health) Errorf(format string, args ...any) { h.log.Warn(fmt.Sprintf(format, args...)) }
+
+func (h *health) Fatalf(format string, args ...any) {
+	err := fmt.Errorf(format, args...)
+	for _, a := range args { // the database formats causes with %v; keep the chain for errors.Is
+		if cause, ok := a.(error); ok {
+			err = errors.WithSecondaryError(errors.Wrapf(cause, "database"), err)
+		}
+	}
+	h.log.Error("the state store is broken", "error", err)
+	h.fail(err)
+	runtime.Goexit()
+}
+
+// events listens to the database.
+func (s *Store) events() *pebble.EventListener {
+	return &pebble.EventListener{
+		BackgroundError: func(err error) { s.log.log.Warn("background work of the state store was refused", "error", err) },
+		DataCorruption: func(info pebble.DataCorruptionInfo) {
+			s.log.fail(errors.Mark(errors.Wrapf(info.Details, "%s", info.Path), pebble.ErrCorruption))
+		},
+		CompactionEnd: func(pebble.CompactionInfo) { s.relieved() },
+		FlushEnd:      func(pebble.FlushInfo) { s.relieved() },
+	}
+}

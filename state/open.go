@@ -1,0 +1,181 @@
+package state
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/cockroachdb/errors/oserror"
+	"github.com/cockroachdb/pebble/v2"
+)
+
+// Open opens the store in dir, which is created (mode 700) with its parents where that is allowed. All errors are *Error except those of
+// Options.Accept, which pass unchanged.
+//
+// Open answers quickly whatever the size of the state: it reads none of it.
+func Open(dir string, opts Options) (*Store, error) {
+	opts = opts.withDefaults()
+	version, err := inspect(dir, opts)
+	if err != nil {
+		return nil, err
+	}
+	s := newStore(dir, opts)
+	fs := opts.FS
+	db := fs.PathJoin(dir, dbName)
+	if !opts.ReadOnly {
+		if err := fs.MkdirAll(db, 0o700); err != nil {
+			return nil, Classify(err, dir, "create the state directory")
+		}
+	}
+	if s.locks, err = lock(fs, dir, db); err != nil {
+		if !opts.ReadOnly || !errors.Is(err, Unwritable) {
+			return nil, err
+		}
+		s.locks = nil // what cannot be written cannot be changed by anybody else either
+	}
+	if err := s.open(version); err != nil {
+		_ = s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// inspect looks at the directory before anything is changed in it, and returns the format version, 0 for a new store.
+func inspect(dir string, opts Options) (int, error) {
+	fs := opts.FS
+	const nothing = "check the path; `tidemark run --state DIR` creates a state directory"
+	info, err := fs.Stat(dir)
+	switch {
+	case oserror.IsNotExist(err):
+		if opts.ReadOnly || opts.MustExist {
+			return 0, newError(Missing, dir, nothing, "there is no state directory")
+		}
+		if err := fs.MkdirAll(dir, 0o700); err != nil {
+			return 0, Classify(err, dir, "create the state directory")
+		}
+		return 0, nil
+	case err != nil:
+		return 0, Classify(err, dir, "look at the state directory")
+	case !info.IsDir():
+		return 0, newError(Unwritable, dir, "name a directory, or one that does not exist yet", "this is a file, not a state directory")
+	}
+	names, err := fs.List(dir)
+	if err != nil {
+		return 0, Classify(err, dir, "read the state directory")
+	}
+	version, err := readFormat(fs, dir)
+	if err != nil || version > 0 {
+		return version, err
+	}
+	if opts.ReadOnly || opts.MustExist {
+		return 0, newError(Missing, dir, nothing, "the directory holds no state")
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		if !ownName(name) {
+			return 0, newError(Foreign, dir, "name an empty directory, or one that does not exist yet",
+				"the directory holds %q and no state of tidemark's", name)
+		}
+	}
+	return 0, nil
+}
+
+// ownName is true for what Open may meet in a directory whose creation was cut short.
+func ownName(name string) bool {
+	switch strings.TrimSuffix(name, ".new") {
+	case formatName, ownerName, dbName, ingestName, "journal", "deadletters", "lost+found":
+		return true
+	}
+	return false
+}
+
+// open is the part of Open that runs under the lock.
+func (s *Store) open(version int) error {
+	fs := s.opts.FS
+	if !s.opts.ReadOnly {
+		if err := s.prepare(); err != nil {
+			return err
+		}
+	}
+	o := s.pebbleOptions()
+	if s.locks != nil {
+		o.Lock = s.locks.db
+	}
+	o.ErrorIfNotExists = version > 0 || s.opts.ReadOnly
+	db, err := s.openDatabase(o)
+	if err != nil {
+		return err
+	}
+	s.db = db
+	s.tableOptions = o.MakeWriterOptions(0, db.TableFormat())
+	if version == 0 {
+		if err := s.refuseLeftovers(); err != nil {
+			return err
+		}
+		if err := writeFormat(fs, s.dir); err != nil {
+			return Classify(err, s.dir, "write the format of the state")
+		}
+	}
+	return s.checkFingerprint()
+}
+
+// openDatabase opens Pebble, which may call a fatal error out while it does.
+func (s *Store) openDatabase(o *pebble.Options) (*pebble.DB, error) {
+	path := s.opts.FS.PathJoin(s.dir, dbName)
+	var db *pebble.DB
+	err := s.log.run(noContext, "opening the state", func() (err error) {
+		db, err = pebble.Open(path, o)
+		return err
+	})
+	if err == nil {
+		return db, nil
+	}
+	if strings.Contains(err.Error(), "format major version") {
+		return nil, &Error{Kind: TooNew, Path: path, Summary: "the database was written by a newer tidemark", Err: err, Hint: "run the newer tidemark"}
+	}
+	return nil, Classify(err, path, "open the state")
+}
+
+// prepare makes the directory ready for writing: it proves that it can be written to before any source is opened.
+func (s *Store) prepare() error {
+	fs := s.opts.FS
+	if err := s.room(0); err != nil {
+		return err
+	}
+	if err := writeOwner(fs, s.dir); err != nil {
+		return Classify(err, s.dir, "write to the state directory")
+	}
+	ingest := fs.PathJoin(s.dir, ingestName)
+	if err := fs.MkdirAll(ingest, 0o700); err != nil {
+		return Classify(err, ingest, "create a directory of the state")
+	}
+	names, err := fs.List(ingest)
+	if err != nil {
+		return Classify(err, ingest, "read a directory of the state")
+	}
+	for _, name := range names { // tables of commits that a crash cut short
+		if err := fs.Remove(fs.PathJoin(ingest, name)); err != nil {
+			return Classify(err, ingest, "clear a directory of the state")
+		}
+	}
+	return nil
+}
+
+// refuseLeftovers makes sure that a directory without a format file was never committed to: somebody has removed the file then, and
+// guessing its version could read the state wrongly.
+func (s *Store) refuseLeftovers() error {
+	it, err := s.db.NewIter(nil)
+	if err != nil {
+		return Classify(err, s.dir, "read the state")
+	}
+	found := it.First()
+	if err := errors.Join(it.Error(), it.Close()); err != nil {
+		return Classify(err, s.dir, "read the state")
+	}
+	if found {
+		return newError(Damaged, s.opts.FS.PathJoin(s.dir, formatName),
+			"put the file back from a backup, or restore a savepoint; to start from nothing, move the directory away yourself",
+			"the directory holds state, but the file that says its format is gone")
+	}
+	return nil
+}

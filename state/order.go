@@ -1,0 +1,139 @@
+package state
+
+import (
+	"bytes"
+	"cmp"
+	"math/bits"
+	"slices"
+)
+
+// radixBits is the width of a digit: 2,048 counters fit the first-level cache.
+const radixBits = 11
+
+// item is what moves while sorting: the digits in work and the change they belong to.
+type item struct {
+	digits uint64
+	ref    uint32
+}
+
+// sorter orders the changes of a Delta by their store keys. Its buffers are kept from commit to commit.
+type sorter struct {
+	items, spare []item
+	untold       uint // bits of the hash that the digits left out
+}
+
+// order returns the changes of d in the order of their keys; changes of one key stay in the order they were made in. The result is
+// valid until the next call.
+//
+// The keys' fields are numbers for a reason: least significant digit first, a million entries are put in order without one
+// comparison of bytes. Only as many digits of the hash are used as are needed to make equal ones rare, and fields in which all
+// entries agree (one operator, one pane) cost nothing; what ties is compared afterwards.
+func (s *sorter) order(d *Delta) []item {
+	n := len(d.changes)
+	s.items = slices.Grow(s.items[:0], n)[:n]
+	for i := range d.changes {
+		s.items[i].ref = uint32(i)
+	}
+	if n < 64 {
+		slices.SortStableFunc(s.items, func(a, b item) int { return d.compare(a.ref, b.ref) })
+		return s.items
+	}
+	s.spare = slices.Grow(s.spare[:0], n)[:n]
+	s.untold = s.field(d, hashOf, bits.Len(uint(n))+8)
+	s.field(d, timeOf, 64)
+	s.field(d, operatorOf, 64)
+	s.settleTies(d)
+	return s.items
+}
+
+func hashOf(c *change) uint64     { return c.hash }
+func timeOf(c *change) uint64     { return c.time }
+func operatorOf(c *change) uint64 { return uint64(c.operator) }
+
+// field sorts by one field, by the highest of its bits that differ between entries: want of them, rounded up to whole digits. It
+// returns how many low bits it left out.
+func (s *sorter) field(d *Delta, of func(*change) uint64, want int) (untold uint) {
+	first, differ := of(&d.changes[0]), uint64(0)
+	for i := range s.items {
+		v := of(&d.changes[s.items[i].ref])
+		s.items[i].digits = v
+		differ |= v ^ first
+	}
+	high, low := bits.Len64(differ), bits.TrailingZeros64(differ)
+	if high == 0 {
+		return 0
+	}
+	passes := (min(want, high-low) + radixBits - 1) / radixBits
+	from := max(low, high-passes*radixBits)
+	for shift := from; shift < high; shift += radixBits {
+		s.pass(uint(shift))
+	}
+	return uint(from)
+}
+
+// pass is one stable counting sort by one digit.
+func (s *sorter) pass(shift uint) {
+	var count [1 << radixBits]uint32
+	const mask = 1<<radixBits - 1
+	for i := range s.items {
+		count[s.items[i].digits>>shift&mask]++
+	}
+	sum := uint32(0)
+	for i := range count {
+		sum, count[i] = sum+count[i], sum
+	}
+	for _, it := range s.items {
+		at := &count[it.digits>>shift&mask]
+		s.spare[*at] = it
+		*at++
+	}
+	s.items, s.spare = s.spare, s.items
+}
+
+// settleTies puts neighbours in order that the digits did not tell apart. Entries that differ in operator or time are in order.
+func (s *sorter) settleTies(d *Delta) {
+	for from := 0; from < len(s.items); {
+		to := from + 1
+		for to < len(s.items) && d.compare(s.items[to-1].ref, s.items[to].ref) <= 0 {
+			to++
+		}
+		if to == len(s.items) {
+			return
+		}
+		// What items[to] should have stood before has the same operator and time and ties with it in the digits of the hash: the run
+		// around it is short, unless hashes are not random.
+		lo, hi := to, to+1
+		for lo > 0 && s.tied(d, lo-1, to) {
+			lo--
+		}
+		for hi < len(s.items) && s.tied(d, hi, to) {
+			hi++
+		}
+		slices.SortFunc(s.items[lo:hi], func(a, b item) int {
+			return cmp.Or(d.compare(a.ref, b.ref), cmp.Compare(a.ref, b.ref))
+		})
+		from = hi - 1
+	}
+}
+
+// tied is true for items that the digits did not tell apart.
+func (s *sorter) tied(d *Delta, i, j int) bool {
+	a, b := &d.changes[s.items[i].ref], &d.changes[s.items[j].ref]
+	return a.operator == b.operator && a.time == b.time && a.hash>>s.untold == b.hash>>s.untold
+}
+
+// compare is the order of the store keys of two changes.
+func (d *Delta) compare(i, j uint32) int { return compareChanges(d, &d.changes[i], d, &d.changes[j]) }
+
+func compareChanges(d *Delta, a *change, e *Delta, b *change) int {
+	if c := cmp.Compare(a.operator, b.operator); c != 0 {
+		return c
+	}
+	if c := cmp.Compare(a.time, b.time); c != 0 {
+		return c
+	}
+	if c := cmp.Compare(a.hash, b.hash); c != 0 {
+		return c
+	}
+	return bytes.Compare(d.key(a), e.key(b))
+}
