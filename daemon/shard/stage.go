@@ -5,27 +5,16 @@ import (
 	"fmt"
 	"math"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/tidemark-stream/tidemark/daemon/clock"
 	"github.com/tidemark-stream/tidemark/daemon/rowkey"
+	"github.com/tidemark-stream/tidemark/daemon/watermark"
 	"github.com/tidemark-stream/tidemark/daemon/window"
 	"github.com/tidemark-stream/tidemark/sdk/batch"
 	"golang.org/x/sync/errgroup"
 )
-
-// Combiner says what the watermark of several inputs is. An Input's marks go in, what comes out goes to the shards. It is called
-// under the stage's lock.
-type Combiner interface {
-	// Watermark takes a value of one input and returns the combined one, and whether it rose.
-	Watermark(input int, watermark int64) (int64, bool)
-	// Idle tells that an input went idle or became active; it returns a combined watermark that rises by that, and whether the
-	// whole is idle now.
-	Idle(input int, idle bool) (watermark int64, rises bool, allIdle bool)
-	// End takes an input out of the combination for ever, because its stream has come to the end of its input. When it was the last
-	// one the combined watermark rises to batch.EndOfInput.
-	End(input int) (watermark int64, rises bool, allIdle bool)
-}
 
 // Downstream takes what a stage emits. Its methods are called by one goroutine, in order; an error ends the stage.
 type Downstream interface {
@@ -47,7 +36,7 @@ type Config struct {
 	KeyFields      []string
 	ProcessingTime bool // the operator wants to be told processing time
 	Clock          clock.Clock
-	Combiner       Combiner // nil with one input
+	Valve          *watermark.Valve // combines the inputs, under the stage's lock; nil with one input
 	NewOperator    func(shard int, out *window.Output) (window.Operator, error)
 	// Snapshot is called by each shard's goroutine when a barrier passes it.
 	Snapshot func(barrier uint64, shard int, op window.Operator) error
@@ -65,12 +54,14 @@ type Stage struct {
 	inputs  []*Input
 	free    sync.Pool
 
-	mu        sync.Mutex // serialises what goes to the shards; held while a full shard is waited for, so that it holds all inputs back
-	aligned   sync.Cond
-	barrier   uint64 // the barrier being aligned, 0 = none
-	arrived   int    // inputs that have brought it
-	watermark int64
-	idle      bool
+	mu      sync.Mutex // serialises what goes to the shards; held while a full shard is waited for, so that it holds all inputs back
+	aligned sync.Cond
+	barrier uint64 // the barrier being aligned, 0 = none
+	arrived int    // inputs that have brought it
+	marks   []batch.Mark
+	events  []watermark.Event
+
+	watermark atomic.Int64
 
 	dueChanged chan struct{}
 	ctx        context.Context
@@ -85,7 +76,8 @@ type Input struct {
 
 // New makes a stage. Operators are made here, so that state can be restored into them before Run (see Operator).
 func New(cfg Config) (*Stage, error) {
-	s := &Stage{cfg: cfg, watermark: cfg.Watermark, dueChanged: make(chan struct{}, 1)}
+	s := &Stage{cfg: cfg, dueChanged: make(chan struct{}, 1)}
+	s.watermark.Store(cfg.Watermark)
 	s.aligned.L = &s.mu
 	s.free.New = func() any { return &Message{index: make([][]uint32, cfg.Shards)} }
 	for i := range cfg.Inputs {
@@ -119,9 +111,7 @@ func (s *Stage) Counts(yield func(shard int, c *Counts)) {
 
 // Watermark is the stage's combined watermark.
 func (s *Stage) Watermark() int64 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.watermark
+	return s.watermark.Load()
 }
 
 // Run runs the shards and the collector until ctx is done (nil) or something fails. Senders that wait are released in either case.
@@ -244,7 +234,7 @@ func (in *Input) Send(m *Message) error {
 	if err := in.wait(); err != nil {
 		return err
 	}
-	if s.cfg.ProcessingTime {
+	if s.cfg.ProcessingTime && m.now == 0 {
 		m.now = s.cfg.Clock.Now().UnixMilli()
 	}
 	s.combine(in.id, m)
@@ -253,27 +243,29 @@ func (in *Input) Send(m *Message) error {
 
 // combine replaces an input's marks by the stage's.
 func (s *Stage) combine(input int, m *Message) {
-	if s.cfg.Combiner == nil {
-		if n := len(m.marks); n > 0 {
-			s.watermark = max(s.watermark, m.marks[n-1].Watermark)
+	n := len(m.marks)
+	if s.cfg.Valve == nil || n == 0 {
+		if n > 0 {
+			s.watermark.Store(max(s.watermark.Load(), m.marks[n-1].Watermark))
 		}
 		return
 	}
-	out := m.marks[:0]
-	for _, mark := range m.marks {
-		if mark.Watermark == batch.EndOfInput { // a stream that has ended does not push the others forward
-			if w, rises, _ := s.cfg.Combiner.End(input); rises {
-				s.watermark = w
-				out = append(out, batch.Mark{After: mark.After, Watermark: w})
+	last := m.marks[n-1]
+	ends := last.Watermark == batch.EndOfInput
+	if ends { // a stream that has ended does not push the others forward
+		m.marks = m.marks[:n-1]
+	}
+	s.marks = s.cfg.Valve.Apply(input, m.marks, s.marks[:0])
+	if ends {
+		s.events = s.cfg.Valve.End(input, s.events[:0])
+		for _, e := range s.events {
+			if e.Kind == watermark.Rise {
+				s.marks = append(s.marks, batch.Mark{After: last.After, Watermark: e.Watermark})
 			}
-			continue
-		}
-		if w, rose := s.cfg.Combiner.Watermark(input, mark.Watermark); rose {
-			s.watermark = w
-			out = append(out, batch.Mark{After: mark.After, Watermark: w})
 		}
 	}
-	m.marks = out
+	m.marks = append(m.marks[:0], s.marks...)
+	s.watermark.Store(s.cfg.Valve.Current())
 }
 
 // Idle tells that the input's stream went idle or became active.
@@ -284,26 +276,30 @@ func (in *Input) Idle(idle bool) error {
 	if err := in.wait(); err != nil {
 		return err
 	}
-	if s.cfg.Combiner == nil {
-		return s.status(idle, 0, false)
+	if s.cfg.Valve == nil {
+		return s.send(&Message{kind: statusMessage, idle: idle})
 	}
-	w, rises, all := s.cfg.Combiner.Idle(in.id, idle)
-	return s.status(all, w, rises)
+	if idle {
+		s.events = s.cfg.Valve.Idle(in.id, s.events[:0])
+	} else {
+		s.events = s.cfg.Valve.Active(in.id, s.events[:0])
+	}
+	return s.announce()
 }
 
-func (s *Stage) status(idle bool, watermark int64, rises bool) error {
-	if rises {
-		s.watermark = watermark
-		m := &Message{kind: rowsMessage, marks: []batch.Mark{{Watermark: watermark}}}
+// announce sends what the valve says, in order; s.mu is held.
+func (s *Stage) announce() error {
+	for _, e := range s.events {
+		m := &Message{kind: statusMessage, idle: e.Kind == watermark.Idle}
+		if e.Kind == watermark.Rise {
+			s.watermark.Store(e.Watermark)
+			m = &Message{kind: rowsMessage, marks: []batch.Mark{{Watermark: e.Watermark}}}
+		}
 		if err := s.send(m); err != nil {
 			return err
 		}
 	}
-	if idle == s.idle {
-		return nil
-	}
-	s.idle = idle
-	return s.send(&Message{kind: statusMessage, idle: idle})
+	return nil
 }
 
 // Barrier brings barrier id in on this input. It does not wait; the next Send does, until the others have brought it too.
@@ -336,7 +332,7 @@ func (s *Stage) align() error {
 	}
 	s.aligned.Broadcast()
 	if s.cfg.Aligned != nil {
-		if err := s.cfg.Aligned(id, s.watermark); err != nil {
+		if err := s.cfg.Aligned(id, s.watermark.Load()); err != nil {
 			return err
 		}
 	}

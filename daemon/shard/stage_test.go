@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/tidemark-stream/tidemark/daemon/clock"
 	"github.com/tidemark-stream/tidemark/daemon/rowkey"
+	"github.com/tidemark-stream/tidemark/daemon/watermark"
 	"github.com/tidemark-stream/tidemark/daemon/window"
 	"github.com/tidemark-stream/tidemark/sdk/batch"
 	"go.uber.org/goleak"
@@ -276,7 +277,7 @@ func TestABarrierWaitsForAllInputs(t *testing.T) {
 	var mu sync.Mutex
 	var snapshots []string
 	s, d := start(t, t.Cleanup, Config{
-		Inputs: 2, Shards: 2, Combiner: &minimum{marks: []int64{math.MinInt64, math.MinInt64}, last: math.MinInt64},
+		Inputs: 2, Shards: 2, Valve: watermark.NewValve(2, 0, 0),
 		Snapshot: func(id uint64, shard int, op window.Operator) error {
 			mu.Lock()
 			defer mu.Unlock()
@@ -301,26 +302,6 @@ func TestABarrierWaitsForAllInputs(t *testing.T) {
 	slices.Sort(snapshots)
 	owner := rowkey.Shard(rowkey.Hash(uint8(batch.String), []byte("a")), 2)
 	require.Equal(t, []string{fmt.Sprintf("7: shard 0 has %d", 1-owner), fmt.Sprintf("7: shard 1 has %d", owner)}, snapshots)
-}
-
-// minimum is the plainest Combiner.
-type minimum struct {
-	marks []int64
-	ended int
-	last  int64
-}
-
-func (m *minimum) Watermark(i int, w int64) (int64, bool) {
-	m.marks[i] = max(m.marks[i], w)
-	low := slices.Min(m.marks)
-	rose := low > m.last
-	m.last = max(m.last, low)
-	return m.last, rose
-}
-func (m *minimum) Idle(int, bool) (int64, bool, bool) { return m.last, false, false }
-func (m *minimum) End(i int) (int64, bool, bool) {
-	w, rose := m.Watermark(i, math.MaxInt64)
-	return w, rose, false
 }
 
 func TestProcessingTimeComesWhenTheOperatorAsksForIt(t *testing.T) {
