@@ -1,0 +1,95 @@
+package problem
+
+// Code explains one TM code. Codes are never renumbered and never used for something else.
+type Code struct {
+	Code    string
+	Title   string // what is wrong, in a few words
+	Meaning string // when it comes, and what to do
+}
+
+// Codes lists every code, in order. The reference (docs/reference/problems.md) is written from it, and a test of package plan
+// sees to it that nothing uses a code that does not stand here.
+func Codes() []Code { return append([]Code(nil), codes...) }
+
+// Explain gives the entry of a code.
+func Explain(code string) (Code, bool) {
+	for _, c := range codes {
+		if c.Code == code {
+			return c, true
+		}
+	}
+	return Code{}, false
+}
+
+var codes = []Code{
+	{"TM1001", "not TOML", "The text breaks the rules of TOML at that place. The most usual slips: a text without quotes, a missing bracket, a value that is missing. Lines that stand by themselves are left out and the rest is checked all the same."},
+	{"TM1002", "not UTF-8", "TOML files are UTF-8. A byte order mark is fine, UTF-16 is not. Save the file as UTF-8."},
+	{"TM1003", "given twice", "A key or a table's name stands twice in the same table. Only the first one was looked at. Keep one of them; two components need different names."},
+	{"TM1004", "unknown key", "Nothing has a key of this name here. The message names the nearest known one, or the table that the key belongs to."},
+	{"TM1005", "wrong type", "The value is of another TOML type than the key takes, such as true where a number is due."},
+	{"TM1006", "missing key", "A key that is needed here is not there."},
+	{"TM1007", "nothing defined", "The file is empty, or defines neither sources nor sinks."},
+	{"TM1008", "file cannot be read", "The file is not there, is a directory, or may not be read."},
+	{"TM1009", "file too large", "Configuration files have at most 8 MiB. The path probably names something else."},
+	{"TM1010", "bad name", "Names stand in metrics, paths and commands: they begin with a letter and have letters, digits, _ and -, at most 63. Tables under [plugins] are named KIND-NAME."},
+	{"TM1011", "name taken", "Sources, transforms and sinks of a pipeline share their names, since inputs refer to them."},
+
+	{"TM2101", "not a duration", "A duration is a number and a unit, or several: \"5s\", \"1h30m\", \"1.5h\", \"2d\". Units are ns, us, ms, s, m, h, d (24 hours) and w (7 days)."},
+	{"TM2102", "duration out of range", "The duration is too short, too long or negative, or event time is to be counted in something finer than milliseconds."},
+	{"TM2103", "months where none can be", "Months differ in length. Only the size of a tumbling window, which follows the calendar, can be given in months."},
+	{"TM2107", "duration without a unit", "A bare number could be seconds or milliseconds. Write the unit: \"5s\", \"5ms\"."},
+	{"TM2111", "not a size", "A size is a number and a unit: \"64MiB\", \"1.5GB\", \"512B\". KiB, MiB, GiB count by 1024, KB, MB, GB by 1000."},
+	{"TM2112", "size without a unit", "Write the unit: \"64MiB\", \"100B\"."},
+	{"TM2113", "size out of range", "The size is smaller than what can work, or larger than any memory."},
+	{"TM2121", "not one of the choices", "The key takes one of a few words; the message lists them or names the nearest."},
+	{"TM2122", "number out of range", "The message says which numbers are allowed."},
+	{"TM2123", "empty", "A name, a text or a list that must hold something is empty."},
+	{"TM2124", "listed twice", "The same name stands twice in one list."},
+	{"TM2131", "unknown time zone", "Zones have the names of the IANA database (\"Europe/Berlin\"), \"UTC\", or are offsets (\"+05:30\"). The machine's own zone is never used, since results would depend on it."},
+	{"TM2132", "not a zone offset", "Zone abbreviations are mapped to offsets such as \"+01:00\"."},
+	{"TM2141", "environment variable not set", "The file refers to ${NAME}, and there is no such variable. Set it, or write ${NAME:-default}."},
+	{"TM2142", "bad reference to the environment", "References are ${NAME} or ${NAME:-default}. $${ stands for a plain ${."},
+	{"TM2151", "not a call of an aggregate", "Aggregates are calls: \"count()\", \"sum(price * quantity)\", \"quantile(latency, 0.99)\"."},
+	{"TM2152", "unknown aggregate", "There is no aggregate function of this name."},
+	{"TM2153", "wrong arguments of an aggregate", "The function takes another number of arguments, or an argument is none that it takes."},
+	{"TM2161", "bad declaration of a field", "Fields are declared as \"name\" or \"name:type\"."},
+	{"TM2162", "bad unit of time", "unit is s, ms, us, ns, rfc3339, auto or a layout."},
+	{"TM2163", "key without a meaning", "The key exists, but means nothing together with the other choices here, so it would be ignored: a slide for a tumbling window, a template for json."},
+	{"TM2164", "keys that exclude each other", "Only one of the keys can be given."},
+	{"TM2165", "bad decode option", "The format cannot work with this option."},
+	{"TM2171", "impossible window", "The window's lengths do not fit together."},
+	{"TM2181", "bad template", "Templates are those of Go's text/template."},
+	{"TM2191", "not a digest", "sha256 has 64 hexadecimal digits; `tidemark plugins verify` prints it."},
+	{"TM2192", "bad address", "An address is host:port."},
+	{"TM2193", "open address without a token", "The admin address can be reached from other machines, so it needs a token."},
+
+	{"TM3001", "no source", "A pipeline needs at least one [sources.NAME]."},
+	{"TM3002", "no sink", "A pipeline needs at least one [sinks.NAME]; otherwise all its results would be thrown away."},
+	{"TM3003", "unknown input", "inputs name sources and transforms of the same file."},
+	{"TM3004", "unknown port", "Sources and transforms have a main output and the port errors; windows also have the port late."},
+	{"TM3005", "cycle", "Following the inputs one comes back to where one was. Records would go round for ever."},
+	{"TM3006", "sink as an input", "A sink is the end; nothing can read from it."},
+	{"TM3007", "nobody reads it", "A warning: the component's output is not an input of anything, so its work is thrown away."},
+	{"TM3010", "unknown field", "The records there have no field of this name: the declared fields, or the fields that the step before gives, are other ones."},
+	{"TM3011", "two columns of one name", "A result cannot have two columns of the same name. window_start and window_end are taken, and the names of the key fields."},
+	{"TM3012", "inputs that differ", "The inputs of a step have to be records of the same kind."},
+	{"TM3101", "promise the sink cannot keep", "exactly_once needs a sink that is transactional or idempotent; several deliveries at a time need an idempotent one."},
+	{"TM3102", "no timestamp", "The assigner needs to know where the event time is, and timestamp does not say so."},
+	{"TM3103", "event time and the clock mixed", "A window reads from sources with and without event time, so it is not clear whose time counts."},
+	{"TM3104", "nothing to tell the time by", "The window runs on event time, and none of its sources has any."},
+	{"TM3105", "setting without an effect", "A warning: the setting does nothing here."},
+	{"TM3106", "settings that contradict", "Two settings of the same component exclude each other."},
+	{"TM3107", "not supported", "The combination is known and cannot be run."},
+
+	{"TM4001", "plugin not found", "There is no plugin of this kind and name. `tidemark plugins ls` lists those that were found and where."},
+	{"TM4002", "plugin of another kind", "There is a plugin of this name, but it is a source where a sink is due, or the like."},
+	{"TM4003", "unknown option", "The plugin has no option of this name, and the component no key. `tidemark plugins describe` lists its options."},
+	{"TM4004", "missing option", "The plugin needs this option."},
+	{"TM4005", "wrong type of an option", "The plugin's option takes another type."},
+	{"TM4006", "bad value of an option", "The plugin's option does not take this value."},
+	{"TM4007", "no isolation possible", "isolation = \"none\" is for shipped plugins; an executable is always a process of its own."},
+	{"TM4008", "plugin does not answer", "The plugin was found, but could not be asked what it is."},
+
+	{"TM5001", "bad expression", "The expression is not understood, or its types do not fit."},
+	{"TM5002", "expression of the wrong kind", "The expression gives something else than is needed, such as a number where a condition is due."},
+}
