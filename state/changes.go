@@ -35,9 +35,38 @@ type cursor struct {
 	delta *Delta
 	items []item
 	base  int // number of changes of the Deltas before this one
+
+	warm    int  // items[:warm] were touched
+	touched byte // makes the touching count
 }
 
 func (c *cursor) head() *change { return &c.delta.changes[c.items[0].ref] }
+
+// advance goes to the next change; false means that there is none.
+//
+// Going through a large Delta in the order of hashes means a cache miss for each change and another for its bytes. Touching them
+// some dozens at a time, with nothing else in between, lets the processor wait for many of them at once.
+func (c *cursor) advance() bool {
+	c.items = c.items[1:]
+	if c.warm--; c.warm <= 0 {
+		c.touch()
+	}
+	return len(c.items) > 0
+}
+
+func (c *cursor) touch() {
+	ahead := c.items[:min(64, len(c.items))]
+	sum := byte(0)
+	for _, it := range ahead {
+		sum += byte(c.delta.changes[it.ref].op)
+	}
+	for _, it := range ahead {
+		at := &c.delta.changes[it.ref]
+		chunk := *c.delta.arena.chunks[at.chunk]
+		sum += chunk[at.offset] + chunk[at.offset+at.keyLen+at.valueLen-1]
+	}
+	c.warm, c.touched = len(ahead), c.touched+sum
+}
 
 // collect sorts the Deltas, side by side, and works out what they remove.
 func collect(deltas []*Delta, sorters []sorter, folds *folds) *changeSet {
@@ -61,6 +90,7 @@ func collect(deltas []*Delta, sorters []sorter, folds *folds) *changeSet {
 		}
 		base += len(d.changes)
 		if len(cursors[i].items) > 0 {
+			cursors[i].touch()
 			cs.cursors = append(cs.cursors, cursors[i])
 		}
 		cs.bytes += d.Size()
@@ -195,8 +225,7 @@ func (cs *changeSet) next() (c *change, delta *Delta, position int) {
 	}
 	cur := &cs.cursors[best]
 	c, delta, position = cur.head(), cur.delta, cur.base+int(cur.items[0].ref)
-	cur.items = cur.items[1:]
-	if len(cur.items) == 0 {
+	if !cur.advance() {
 		cs.cursors = slices.Delete(cs.cursors, best, best+1)
 	}
 	return c, delta, position

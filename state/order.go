@@ -31,38 +31,75 @@ type sorter struct {
 func (s *sorter) order(d *Delta) []item {
 	n := len(d.changes)
 	s.items = slices.Grow(s.items[:0], n)[:n]
-	for i := range d.changes {
-		s.items[i].ref = uint32(i)
-	}
 	if n < 64 {
+		for i := range s.items {
+			s.items[i] = item{ref: uint32(i)}
+		}
 		slices.SortStableFunc(s.items, func(a, b item) int { return d.compare(a.ref, b.ref) })
 		return s.items
 	}
+	var hashes, times, operators uint64 // bits in which entries differ
+	first, sorted := &d.changes[0], true
+	for i := range d.changes {
+		c := &d.changes[i]
+		hashes |= c.hash ^ first.hash
+		times |= c.time ^ first.time
+		operators |= uint64(c.operator ^ first.operator)
+		s.items[i] = item{digits: c.hash, ref: uint32(i)}
+		sorted = sorted && (i == 0 || d.compare(uint32(i-1), uint32(i)) <= 0)
+	}
+	if sorted { // as shards that keep their tables by hash hand it over
+		return s.items
+	}
 	s.spare = slices.Grow(s.spare[:0], n)[:n]
-	s.untold = s.field(d, hashOf, bits.Len(uint(n))+8)
-	s.field(d, timeOf, 64)
-	s.field(d, operatorOf, 64)
+	s.untold = s.field(hashes, bits.Len(uint(n))+8)
+	if times|operators == 0 {
+		s.settleHashes(d)
+		return s.items
+	}
+	if times != 0 {
+		for i := range s.items {
+			s.items[i].digits = d.changes[s.items[i].ref].time
+		}
+		s.field(times, 64)
+	}
+	if operators != 0 {
+		for i := range s.items {
+			s.items[i].digits = uint64(d.changes[s.items[i].ref].operator)
+		}
+		s.field(operators, 64)
+	}
 	s.settleTies(d)
 	return s.items
 }
 
-func hashOf(c *change) uint64     { return c.hash }
-func timeOf(c *change) uint64     { return c.time }
-func operatorOf(c *change) uint64 { return uint64(c.operator) }
+// settleHashes is settleTies for entries that have operator and time in common: the items hold all that is to be compared, except
+// for equal hashes.
+func (s *sorter) settleHashes(d *Delta) {
+	for i := 1; i < len(s.items); i++ {
+		if s.items[i-1].digits < s.items[i].digits {
+			continue
+		}
+		to := i + 1
+		for to < len(s.items) && s.items[to].digits>>s.untold == s.items[i].digits>>s.untold {
+			to++
+		}
+		from := i - 1
+		for from > 0 && s.items[from-1].digits>>s.untold == s.items[i].digits>>s.untold {
+			from--
+		}
+		s.settle(d, from, to)
+		i = to - 1
+	}
+}
 
-// field sorts by one field, by the highest of its bits that differ between entries: want of them, rounded up to whole digits. It
-// returns how many low bits it left out.
-func (s *sorter) field(d *Delta, of func(*change) uint64, want int) (untold uint) {
-	first, differ := of(&d.changes[0]), uint64(0)
-	for i := range s.items {
-		v := of(&d.changes[s.items[i].ref])
-		s.items[i].digits = v
-		differ |= v ^ first
+// field sorts by the digits of the items, which differ in the bits of differ: by the highest want of these bits, rounded up to whole
+// passes. It returns how many low bits it left out.
+func (s *sorter) field(differ uint64, want int) (untold uint) {
+	if differ == 0 {
+		return 64
 	}
 	high, low := bits.Len64(differ), bits.TrailingZeros64(differ)
-	if high == 0 {
-		return 0
-	}
 	passes := (min(want, high-low) + radixBits - 1) / radixBits
 	from := max(low, high-passes*radixBits)
 	for shift := from; shift < high; shift += radixBits {
@@ -109,11 +146,16 @@ func (s *sorter) settleTies(d *Delta) {
 		for hi < len(s.items) && s.tied(d, hi, to) {
 			hi++
 		}
-		slices.SortFunc(s.items[lo:hi], func(a, b item) int {
-			return cmp.Or(d.compare(a.ref, b.ref), cmp.Compare(a.ref, b.ref))
-		})
+		s.settle(d, lo, hi)
 		from = hi - 1
 	}
+}
+
+// settle puts a run of ties in order. Equal keys stay in the order of their changes.
+func (s *sorter) settle(d *Delta, from, to int) {
+	slices.SortFunc(s.items[from:to], func(a, b item) int {
+		return cmp.Or(d.compare(a.ref, b.ref), cmp.Compare(a.ref, b.ref))
+	})
 }
 
 // tied is true for items that the digits did not tell apart.

@@ -100,7 +100,7 @@ func TestLastChangeOfAKeyStands(t *testing.T) {
 		d.Set(1, 0, 5, k, []byte("a"))
 		e.Merge(1, 0, 5, k, []byte("+1")) // set, merge, in two deltas
 		d.Merge(1, 0, 6, k, []byte("+1"))
-		e.Set(1, 0, 6, k, []byte("a")) // merge, set, in two deltas
+		e.Set(1, 0, 6, k, []byte("a"))    // merge, set, in two deltas
 		d.Merge(1, 0, 7, k, []byte("+1")) // merge into nothing
 		commit(t, s, &d, &e)
 		require.Equal(t, []string{
