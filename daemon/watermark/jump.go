@@ -12,15 +12,17 @@ const CodeUnconfirmedJump = "unconfirmed_jump"
 
 // JumpSettings configures a JumpGuard (`confirm_jump`).
 type JumpSettings struct {
-	Span       int64 // ms: a row further ahead of its partition's confirmed time than this is a jumper; must be positive
-	Records    int   // so many jumpers in a row confirm a jump; 0: 3
-	Partitions int   // so many partitions whose newest rows are jumpers confirm one, too; 0: partitions do not vouch for each other
-	Patience   int   // a jumper is refused after so many further rows of its partition; 0: 10,000
-	MaxHeld    int   // so many jumpers of a partition are held; beyond it the oldest is refused; 0: 256
+	Span    int64 // ms: a row further ahead of its partition's confirmed time than this is a jumper; must be positive
+	Records int   // so many jumpers in a row confirm a jump; 0: 3
+
+	// Partitions: so many partitions whose newest rows are jumpers confirm one, too; 0: partitions do not vouch for each other. Which
+	// rows are refused can then depend on how the partitions' batches interleave; without it, on each partition's own rows alone.
+	Partitions int
+
+	Patience int // a jumper is refused after so many further rows of its partition; 0: 10,000
+	MaxHeld  int // so many jumpers of a partition are held; beyond it the oldest is refused; 0: 256; at least Records
 }
 
-// With Partitions set, which rows are refused can depend on how the partitions' batches interleave; with 0 it depends on each
-// partition's own rows alone.
 func (s JumpSettings) withDefaults() JumpSettings {
 	if s.Records <= 0 {
 		s.Records = 3
@@ -31,6 +33,7 @@ func (s JumpSettings) withDefaults() JumpSettings {
 	if s.MaxHeld <= 0 {
 		s.MaxHeld = 256
 	}
+	s.MaxHeld = max(s.MaxHeld, s.Records) // a run must fit
 	return s
 }
 

@@ -92,12 +92,12 @@ func (p *Partitions) Holding() (Holding, bool) {
 
 // Describe says in words why the watermark stands where it is at processing time now. name is the partition as people know it.
 func (h Holding) Describe(name string, now int64) string {
-	why := fmt.Sprintf("partition %s stands at %s since %s", name, FormatTime(h.Watermark), ago(now-h.Rose))
+	why := fmt.Sprintf("partition %s has stood at %s for %s", name, FormatTime(h.Watermark), ago(now-h.Rose))
 	switch h.State {
 	case NeverSeen:
 		why = fmt.Sprintf("partition %s has delivered nothing since it began %s ago", name, ago(now-h.Since))
 	case StateHeld:
-		why = fmt.Sprintf("partition %s is held back since %s and stands at %s", name, ago(now-h.Since), FormatTime(h.Watermark))
+		why = fmt.Sprintf("partition %s has been held back for %s and stands at %s", name, ago(now-h.Since), FormatTime(h.Watermark))
 	}
 	switch {
 	case h.State == StateHeld:
