@@ -47,7 +47,7 @@ func (c *checker) wrong(field, hint, format string, args ...any) {
 }
 
 func ms(n int64) string {
-	if n > math.MinInt64/1e6 && n < math.MaxInt64/1e6 {
+	if n > math.MinInt64/1_000_000 && n < math.MaxInt64/1_000_000 {
 		return (time.Duration(n) * time.Millisecond).String()
 	}
 	return fmt.Sprintf("%d ms", n)
@@ -181,7 +181,11 @@ func (c *checker) lateness() {
 func (c *checker) trigger() {
 	s := c.s
 	switch s.Trigger {
-	case "", Never, OnEndOfInput:
+	case "", Never:
+	case OnEndOfInput:
+		if s.Type != Global {
+			c.wrong("trigger", `write "event_time", which also fires at the end of input`, "%s windows are dropped before the end of input", s.Type)
+		}
 	case OnEventTime:
 		if s.ProcessingTime {
 			c.wrong("trigger", `write "processing_time"`, "windows over the clock do not follow the watermark")

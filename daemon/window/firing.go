@@ -1,0 +1,244 @@
+package window
+
+import (
+	"math"
+	"slices"
+)
+
+// MaxRepeats is how many equal results of one window a continuous trigger emits in one advance. Flink gives one for each interval
+// that the watermark or the clock has jumped over, which is without bound; what goes beyond is counted in [Output.Collapsed].
+const MaxRepeats = 1000
+
+// AdvanceWatermark sets the watermark first, then runs what is due, in order of time, then window end, then key (2.3, 9.1).
+func (g *general) AdvanceWatermark(watermark int64) {
+	if watermark <= g.watermark {
+		return
+	}
+	g.watermark = watermark
+	if g.events.isDue(watermark) {
+		g.advance(watermark, &g.events, false)
+	}
+}
+
+// AdvanceProcessingTime: a window over the clock fires when the clock shows its end, that is, when its last millisecond is over
+// (12.2). A clock that goes back is ignored.
+func (g *general) AdvanceProcessingTime(now int64) {
+	over := now
+	if now != math.MaxInt64 {
+		over = subSaturating(now, 1)
+	}
+	if over <= g.clock {
+		return
+	}
+	g.clock = over
+	if g.alarms.isDue(over) {
+		g.advance(over, &g.alarms, true)
+	}
+}
+
+func (g *general) NextProcessingTime() int64 { return addSaturating(g.alarms.next(), 1) }
+
+// advance runs everything that is due at or before to. What an entry has to do after that, and is due too, runs in its turn.
+func (g *general) advance(to int64, q *timers, byClock bool) {
+	g.writer.open(g.out)
+	g.expired = q.take(to, g.expired[:0])
+	g.work = g.work[:0]
+	for _, t := range g.expired {
+		e := &g.entries.all[t.entry]
+		if e.gen != t.gen || !e.is(inUse) {
+			continue
+		}
+		set := &e.timer
+		if byClock {
+			set = &e.alarm
+		}
+		if *set > to {
+			continue // an earlier timer of the same entry has been taken before this one
+		}
+		*set = math.MaxInt64
+		if at := g.nextDue(e, byClock); at <= to && at != notDue {
+			g.work = append(g.work, dueEntry{at: at, end: e.span.End, hash: g.keys.records[e.key].hash, entry: t.entry})
+		} else {
+			g.schedule(t.entry) // it was due later than its timer said
+		}
+	}
+	slices.SortFunc(g.work, g.compareDue)
+	for k := 0; k < len(g.work) || len(g.again) > 0; {
+		var d dueEntry
+		if len(g.again) > 0 && (k == len(g.work) || g.compareDue(g.again[0], g.work[k]) < 0) {
+			d = g.popAgain()
+		} else {
+			d = g.work[k]
+			k++
+		}
+		if !g.runDue(&d, to, byClock) {
+			continue
+		}
+		if at := g.nextDue(&g.entries.all[d.entry], byClock); at <= to && at != notDue {
+			d.at = at
+			g.pushAgain(d)
+		} else {
+			g.schedule(d.entry)
+		}
+	}
+	if to == math.MaxInt64 {
+		g.endOfTime(byClock)
+	}
+}
+
+func (g *general) nextDue(e *entry, byClock bool) int64 {
+	if byClock {
+		return g.clockDue(e)
+	}
+	return g.eventDue(e)
+}
+
+// runDue does what an entry has to do at d.at: fire at most once, then drop the window when its time has come. It says whether the
+// entry is still there.
+func (g *general) runDue(d *dueEntry, to int64, byClock bool) bool {
+	e := &g.entries.all[d.entry]
+	fires, timing := false, OnTime
+	switch {
+	case g.endsAt(e, d.at, byClock):
+		fires = true
+		e.flags |= ended
+		e.next = notDue
+		if g.spec.ProcessingTime {
+			e.clock = notDue
+		}
+	case !byClock && e.next <= d.at:
+		fires, timing = g.onSchedule(d, e, &e.next, g.rules.eventEvery, min(to, subSaturating(e.span.MaxTimestamp(), 1))), Early
+		if g.rules.exact {
+			e.next = min(e.next, e.span.MaxTimestamp())
+		}
+	case byClock && e.clock <= d.at:
+		fires, timing = g.onSchedule(d, e, &e.clock, g.rules.processingEvery, to), Early
+		if g.watermark >= e.span.MaxTimestamp() && !g.spec.ProcessingTime {
+			timing = Late
+		}
+	}
+	drops := !byClock != g.spec.ProcessingTime && g.dropTime(e.span.End) <= d.at && g.dropTime(e.span.End) != math.MaxInt64
+	if !byClock && e.lateDue != notDue && (e.lateDue <= d.at || drops) {
+		fires, timing = true, Late
+		e.lateDue = notDue
+	}
+	if fires {
+		if n := g.fire(d.entry, timing); n > 0 {
+			g.writer.segment(g.out.Place, d.at, d.end, n)
+		}
+	}
+	if drops {
+		g.drop(d.entry)
+		return false
+	}
+	g.touch(d.entry, e)
+	return true
+}
+
+// endsAt says whether time at, of the queue that is running, is the end of the window, and its result has not been given.
+func (g *general) endsAt(e *entry, at int64, byClock bool) bool {
+	if e.is(ended) || e.span.MaxTimestamp() > at {
+		return false
+	}
+	return g.rules.end == endByRows && !byClock || g.rules.end == endByClock && byClock
+}
+
+// onSchedule runs one firing of a schedule, says whether it gives a result, and moves *next on. last is the last instant of the
+// schedule that this advance can reach.
+func (g *general) onSchedule(d *dueEntry, e *entry, next *int64, every, last int64) bool {
+	if !g.rules.exact {
+		*next = notDue // the next row starts it again
+		return e.is(changed)
+	}
+	if last == math.MaxInt64 {
+		*next = notDue // end of input: there is no time left that could be divided
+		return true
+	}
+	if e.is(changed) {
+		d.repeats = 0
+	} else {
+		d.repeats++
+	}
+	if e.is(filled) && d.repeats < MaxRepeats {
+		*next = addSaturating(*next, every)
+		return true
+	}
+	// An empty window has nothing to repeat, and of the others it is enough: go on behind the last instant.
+	n := max(0, subSaturating(last, *next)/every) + 1
+	if e.is(filled) {
+		g.out.Collapsed += uint64(n)
+	}
+	*next = addSaturating(*next, mulSaturating(n, every))
+	return false
+}
+
+// endOfTime fires the windows that are over at the end of input only. It happens once, so a walk over all entries is cheaper than a
+// timer for each of them would be.
+func (g *general) endOfTime(byClock bool) {
+	g.work = g.work[:0]
+	for i := range g.entries.all {
+		e := &g.entries.all[i]
+		if !e.is(inUse) || e.span.End != math.MaxInt64 || e.is(ended) {
+			continue
+		}
+		if !byClock && (g.rules.end == endByRows || g.rules.end == endWithInput) || byClock && g.rules.end == endByClock {
+			g.work = append(g.work, dueEntry{at: math.MaxInt64, end: e.span.End, hash: g.keys.records[e.key].hash, entry: uint32(i)})
+		}
+	}
+	slices.SortFunc(g.work, g.compareDue)
+	for _, d := range g.work {
+		e := &g.entries.all[d.entry]
+		e.flags |= ended
+		e.next, e.clock = notDue, notDue
+		if n := g.fire(d.entry, OnTime); n > 0 {
+			g.writer.segment(g.out.Place, d.at, d.end, n)
+		}
+		g.touch(d.entry, e)
+	}
+}
+
+// fire emits what an entry has, and returns the number of rows written. A window without rows emits nothing (7.6).
+func (g *general) fire(i uint32, timing Timing) int {
+	e := &g.entries.all[i]
+	if !e.is(filled) {
+		return 0
+	}
+	n := 1
+	tag, key := g.keys.records[e.key].tag, g.keys.key(e.key)
+	for r := e.retractions; r != noResult; n++ {
+		s := &g.shown.all[r]
+		old := s.result
+		old.retract = true
+		g.writer.add(old, tag, key, g.shown.mem, g.shown.at(r), &g.heap)
+		next := s.next
+		g.forget(r)
+		r = next
+	}
+	e.retractions = noResult
+	res := result{span: e.span, watermark: g.watermark, firing: e.firings, timing: timing}
+	g.writer.add(res, tag, key, g.entries.mem, g.entries.at(i), &g.heap)
+	e.firings++
+	e.flags &^= changed
+	if g.rules.retract {
+		g.remember(i, e, res)
+	}
+	if g.rules.purge {
+		g.layout.Clear(g.entries.mem, g.entries.at(i), &g.heap)
+		e.flags &^= filled
+	}
+	return n
+}
+
+// remember keeps a copy of a result that has just been emitted, for the retraction that the next firing begins with.
+func (g *general) remember(i uint32, e *entry, res result) {
+	r := g.shown.add(res)
+	to, from := [1]uint32{g.shown.at(r)}, [1]uint32{g.entries.at(i)}
+	g.layout.Merge(g.shown.mem, to[:], &g.heap, g.entries.mem, from[:], &g.heap)
+	e.retractions = r
+}
+
+// forget drops a result that was taken back or can no longer be.
+func (g *general) forget(r uint32) {
+	g.layout.Clear(g.shown.mem, g.shown.at(r), &g.heap)
+	g.shown.free = append(g.shown.free, r)
+}

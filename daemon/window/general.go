@@ -1,0 +1,385 @@
+package window
+
+import (
+	"math"
+	"sort"
+
+	"github.com/tidemark-stream/tidemark/daemon/aggregate"
+	"github.com/tidemark-stream/tidemark/sdk/batch"
+)
+
+// general is the engine that does everything: it keeps an entry for each key and window.
+//
+// A row finds its key in a hash table, then its windows in the key's list. Its aggregation is only noted, in pending, and done for
+// many rows at once: at the end of a run, or when somebody is about to look at accumulators. Moments to come stand in two queues of
+// timers, one over event time and one over the clock. An entry has at most one valid timer in each, for the earliest thing it waits
+// for; when that moves to a later time, as the end of a growing session does with every row, the timer stays where it is, and what
+// it finds when it is due is that it has to be set again.
+type general struct {
+	// What is configured.
+	spec   Spec
+	rules  rules
+	assign assigner
+	layout *aggregate.Layout
+
+	// What is in a snapshot.
+	keys    keyTable
+	lists   lists
+	entries entries
+	heap    aggregate.Heap
+	shown   shownResults
+
+	// Times. clock is the last millisecond that is over by the clock, so that both are the last instant of which nothing more comes.
+	watermark, clock int64
+	events, alarms   timers
+
+	out    *Output
+	writer resultWriter
+
+	changes  []uint32 // entries with the flag dirty, and reused memory of such
+	removed  removals
+	work     []dueEntry
+	again    dueHeap
+	expired  []timer
+	pending  pending
+	spans    []Span
+	found    [run]uint32 // records of the keys of a run of rows
+	gaps     *batch.Column
+	snapshot []byte
+}
+
+// run is how many rows' keys are looked up before the first of them is processed: independent lookups let the processor wait for
+// many cache misses at the same time.
+const run = 128
+
+// pending is rows whose entries are known and that have not been added to the accumulators.
+type pending struct {
+	at, rows []uint32
+}
+
+// newGeneral is for a Spec without mistakes.
+func newGeneral(spec Spec, layout *aggregate.Layout, env Env, out *Output) *general {
+	layout = layout.Place(aggregate.Placement{})
+	g := &general{
+		spec: spec, rules: newRules(&spec), assign: newAssigner(spec), layout: layout,
+		watermark: math.MinInt64, clock: math.MinInt64,
+		events: newTimers(), alarms: newTimers(),
+		out: out, writer: newResultWriter(&spec, layout, env),
+	}
+	g.entries.words = layout.Words()
+	g.shown.words = layout.Words()
+	return g
+}
+
+func (g *general) Live() int { return g.entries.live }
+
+// now is the last instant that is over, in the time that the windows are made of.
+func (g *general) now() int64 {
+	if g.spec.ProcessingTime {
+		return g.clock
+	}
+	return g.watermark
+}
+
+// dropTime is the watermark at which nothing of the window is left (7.8); math.MaxInt64 = it stays.
+func (g *general) dropTime(end int64) int64 {
+	if g.spec.Type == Global {
+		return math.MaxInt64
+	}
+	return addSaturating(maxTimestamp(end), g.spec.Lateness)
+}
+
+// isLate says that a window takes no more rows (7.1).
+func (g *general) isLate(end int64) bool {
+	return g.spec.Type != Global && !g.spec.ProcessingTime && g.dropTime(end) <= g.watermark
+}
+
+func (g *general) Process(rows Rows) {
+	g.writer.open(g.out)
+	g.layout.Bind(rows.Batch)
+	g.gaps = nil
+	if g.spec.GapColumn != "" {
+		g.gaps = rows.Batch.Column(g.spec.GapColumn)
+	}
+	for index := rows.Index; len(index) > 0; {
+		part := index[:min(run, len(index))]
+		index = index[len(part):]
+		for i, row := range part {
+			g.found[i] = g.keys.find(rows.Keys.Hash[row], rows.Keys.Tag[row], rows.Keys.Bytes(int(row)))
+		}
+		for i, row := range part {
+			key := g.found[i]
+			if key == noKey { // new, or added by a row of this run
+				key = g.keys.find(rows.Keys.Hash[row], rows.Keys.Tag[row], rows.Keys.Bytes(int(row)))
+			}
+			ts := g.clock
+			if g.spec.ProcessingTime {
+				ts = addSaturating(g.clock, 1) // the millisecond that is not over yet
+			} else if rows.Batch.Times != nil {
+				ts = rows.Batch.Times[row]
+			}
+			switch g.spec.Type {
+			case Session:
+				g.sessionRow(&rows, row, key, ts)
+			case Tumbling:
+				g.singleRow(&rows, row, key, ts, g.assign.tumbling(ts))
+			case Global:
+				g.singleRow(&rows, row, key, ts, globalSpan)
+			default:
+				g.multiRow(&rows, row, key, ts)
+			}
+		}
+		g.flush()
+	}
+}
+
+// keyOf is the record for a row's key, made when it is not there yet.
+func (g *general) keyOf(rows *Rows, row, key uint32) uint32 {
+	if key != noKey {
+		return key
+	}
+	return g.keys.add(rows.Keys.Hash[row], rows.Keys.Tag[row], rows.Keys.Bytes(int(row)))
+}
+
+// singleRow is a row with exactly one window.
+func (g *general) singleRow(rows *Rows, row, key uint32, ts int64, span Span) {
+	if g.isLate(span.End) {
+		g.rejected(row, ts)
+		return
+	}
+	key = g.keyOf(rows, row, key)
+	e := g.entryOf(key, span)
+	g.take(e, row, ts)
+}
+
+// multiRow is a row with any number of windows.
+func (g *general) multiRow(rows *Rows, row, key uint32, ts int64) {
+	g.spans = g.assign.assign(ts, g.spans[:0])
+	taken := false
+	for _, span := range g.spans {
+		if g.isLate(span.End) {
+			continue
+		}
+		taken = true
+		key = g.keyOf(rows, row, key)
+		g.take(g.entryOf(key, span), row, ts)
+	}
+	if !taken {
+		g.rejected(row, ts)
+	}
+}
+
+// rejected accounts for a row that no window took (7.3).
+func (g *general) rejected(row uint32, ts int64) {
+	if addSaturating(ts, g.spec.Lateness) <= g.watermark {
+		g.out.Late = append(g.out.Late, row)
+		return
+	}
+	g.out.Silent++
+}
+
+// entryOf finds the entry of a window of a key, or makes it.
+func (g *general) entryOf(key uint32, span Span) uint32 {
+	l := &g.keys.records[key].windows
+	list := g.lists.all(l)
+	// Rows mostly belong to the newest windows, at the back.
+	i := len(list)
+	for tries := 0; i > 0; tries++ {
+		s := g.entries.all[list[i-1]].span
+		if s == span {
+			return list[i-1]
+		}
+		if before(s, span) {
+			break
+		}
+		i--
+		if tries == 4 {
+			i = sort.Search(i, func(k int) bool { return !before(g.entries.all[list[k]].span, span) })
+			if i < len(list) && g.entries.all[list[i]].span == span {
+				return list[i]
+			}
+			break
+		}
+	}
+	e := g.entries.add(span, key)
+	g.lists.insert(l, i, e)
+	return e
+}
+
+// before orders the windows of a key.
+func before(a, b Span) bool {
+	if a.Start != b.Start {
+		return a.Start < b.Start
+	}
+	return a.End < b.End
+}
+
+// take adds a row to an entry and does what the trigger says about it (7.5).
+func (g *general) take(i, row uint32, ts int64) {
+	g.pending.at = append(g.pending.at, g.entries.at(i))
+	g.pending.rows = append(g.pending.rows, row)
+	e := &g.entries.all[i]
+	e.flags |= filled | changed
+	g.touch(i, e)
+	if g.trigger(e, ts) {
+		g.flush()
+		timing := OnTime
+		if g.spec.Type != Global {
+			timing = Early
+			if g.now() >= e.span.MaxTimestamp() {
+				timing = Late
+			}
+		}
+		if n := g.fire(i, timing); n > 0 {
+			g.writer.segment(row, 0, g.entries.all[i].span.End, n)
+		}
+	}
+	g.schedule(i)
+}
+
+// trigger notes what a row means for the entry's schedules, and says whether it fires.
+func (g *general) trigger(e *entry, ts int64) (fire bool) {
+	r := &g.rules
+	last := e.span.MaxTimestamp()
+	over := g.now() >= last && g.spec.Type != Global
+	if r.count > 0 && !(r.countEarly && over) {
+		if e.count++; e.count >= r.count {
+			e.count = 0
+			fire = true
+		}
+	}
+	switch {
+	case over && r.fireLate:
+		e.flags |= ended
+		if g.spec.LateEvery == 0 {
+			return true
+		}
+		if e.lateDue == notDue {
+			e.lateDue = g.lateFiring()
+		}
+	case r.end == endByClock && !g.spec.ProcessingTime:
+		e.flags &^= ended // each row asks for the clock to be looked at again
+	}
+	if over {
+		return fire
+	}
+	if r.eventEvery > 0 && e.next == notDue {
+		e.next = g.firstFiring(ts, last)
+	}
+	if r.processingEvery > 0 && e.clock == notDue {
+		e.clock = nextMultiple(addSaturating(g.clock, 1), r.processingEvery) - 1
+	}
+	return fire
+}
+
+// lateFiring is when late rows that are collected from now on fire: at the first watermark that says that everything before the next
+// multiple of LateEvery has come. Multiples, rather than a distance from the row, keep the result the same whatever marks between
+// two multiples are left out.
+func (g *general) lateFiring() int64 {
+	return nextMultiple(addSaturating(g.watermark, 1), g.spec.LateEvery) - 1
+}
+
+// firstFiring is when the schedule of a window begins to which a row at ts has come.
+func (g *general) firstFiring(ts, last int64) int64 {
+	every := g.rules.eventEvery
+	if g.rules.exact {
+		// Flink's remainder truncates toward zero (10.3).
+		return min(addSaturating(ts-ts%every, every), last)
+	}
+	due := nextMultiple(max(ts, addSaturating(g.watermark, 1)), every) - 1
+	if due >= last {
+		return notDue // the end comes first
+	}
+	return due
+}
+
+// flush does the aggregation that take has noted.
+func (g *general) flush() {
+	p := &g.pending
+	if len(p.at) == 0 {
+		return
+	}
+	g.layout.Add(g.entries.mem, p.at, p.rows, &g.heap)
+	p.at, p.rows = p.at[:0], p.rows[:0]
+}
+
+// touch notes that an entry differs from what the last snapshot has.
+func (g *general) touch(i uint32, e *entry) {
+	if !e.is(dirty) {
+		e.flags |= dirty
+		g.changes = append(g.changes, i)
+	}
+}
+
+// eventDue is the watermark at which the entry has something to do next.
+func (g *general) eventDue(e *entry) int64 {
+	if g.spec.ProcessingTime {
+		return notDue
+	}
+	due := min(g.dropTime(e.span.End), e.next, e.lateDue)
+	if g.rules.end == endByRows && !e.is(ended) {
+		due = min(due, e.span.MaxTimestamp())
+	}
+	return due
+}
+
+// clockDue is the same for the clock.
+func (g *general) clockDue(e *entry) int64 {
+	due := e.clock
+	if g.spec.ProcessingTime {
+		due = min(due, g.dropTime(e.span.End))
+	}
+	if g.rules.end == endByClock && !e.is(ended) {
+		due = min(due, e.span.MaxTimestamp())
+	}
+	return due
+}
+
+// schedule sets timers where the ones that are set would come too late. Times that mean "never" and the end of time are the same
+// number, so windows that wait for the end of input get a timer there too, see endOfTime.
+func (g *general) schedule(i uint32) {
+	e := &g.entries.all[i]
+	if due := g.eventDue(e); due < e.timer {
+		e.timer = due
+		g.events.push(due, i, e.gen)
+	}
+	if due := g.clockDue(e); due < e.alarm {
+		e.alarm = due
+		g.alarms.push(due, i, e.gen)
+	}
+}
+
+// remove forgets an entry. Its list is left to the caller.
+func (g *general) remove(i uint32) {
+	e := &g.entries.all[i]
+	if e.is(isStored) {
+		g.unstore(e)
+	}
+	for r := e.retractions; r != noResult; {
+		next := g.shown.all[r].next
+		g.forget(r)
+		r = next
+	}
+	if e.is(filled) {
+		g.layout.Clear(g.entries.mem, g.entries.at(i), &g.heap)
+	}
+	g.entries.remove(i)
+}
+
+// drop forgets an entry and, with its last one, the key.
+func (g *general) drop(i uint32) {
+	e := &g.entries.all[i]
+	key, span := e.key, e.span
+	g.remove(i)
+	l := &g.keys.records[key].windows
+	list := g.lists.all(l)
+	// The oldest window goes first, as a rule.
+	k := 0
+	if list[0] != i {
+		k = sort.Search(len(list), func(k int) bool { return !before(g.entries.all[list[k]].span, span) })
+	}
+	g.lists.remove(l, k)
+	if l.n == 0 {
+		g.keys.remove(key)
+	}
+}
