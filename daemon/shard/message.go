@@ -49,5 +49,8 @@ func (a segment) before(b segment) bool {
 	if a.Place != b.Place {
 		return a.Place < b.Place
 	}
+	if a.At != b.At {
+		return a.At < b.At
+	}
 	return a.End < b.End
 }
