@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
-	"strconv"
 )
 
 // Workload says what events a [Generator] makes. The same values give the same events for ever: benchmarks and tests rest on it.
@@ -70,8 +69,8 @@ type Generator struct {
 	next int64
 }
 
-// New returns a generator that stands before event 0.
-func New(w Workload) (*Generator, error) {
+// NewGenerator returns a generator that stands before event 0.
+func NewGenerator(w Workload) (*Generator, error) {
 	if err := w.check(); err != nil {
 		return nil, err
 	}
@@ -104,62 +103,30 @@ func (g *Generator) Count() int64 { return g.next }
 
 // Position is where the generator stands, to be given to Resume of another one of the same workload.
 func (g *Generator) Position() []byte {
-	pos := binary.AppendUvarint(nil, uint64(g.next))
-	pos, _ = g.pcg.AppendBinary(pos) // never an error
-	return pos
+	return g.AppendPosition(nil)
 }
 
-// Resume goes to a position.
+// AppendPosition appends the position to dst.
+func (g *Generator) AppendPosition(dst []byte) []byte {
+	dst = binary.AppendUvarint(dst, uint64(g.next))
+	dst = binary.AppendVarint(dst, g.w.Start)
+	dst, _ = g.pcg.AppendBinary(dst) // never an error
+	return dst
+}
+
+// Resume goes to a position. The times go on from the start that the position was made with.
 func (g *Generator) Resume(position []byte) error {
-	n, w := binary.Uvarint(position)
-	if w <= 0 {
+	next, n := binary.Uvarint(position)
+	if n <= 0 {
 		return fmt.Errorf("position %x is not one of this generator", position)
 	}
-	if err := g.pcg.UnmarshalBinary(position[w:]); err != nil {
+	start, m := binary.Varint(position[n:])
+	if m <= 0 {
+		return fmt.Errorf("position %x is not one of this generator", position)
+	}
+	if err := g.pcg.UnmarshalBinary(position[n+m:]); err != nil {
 		return fmt.Errorf("position %x is not one of this generator: %w", position, err)
 	}
-	g.next = int64(n)
+	g.next, g.w.Start = int64(next), start
 	return nil
-}
-
-// AppendJSON appends e as a line of JSON, its line feed included:
-//
-//	{"key":"user-00005191","ts":1699999999894,"region":"eu-west-1","type":"login","value":88.04,"seq":10000000}
-func AppendJSON(dst []byte, e Event) []byte {
-	dst = append(dst, `{"key":"user-`...)
-	dst = appendPadded(dst, e.Key, 8)
-	dst = append(dst, `","ts":`...)
-	dst = strconv.AppendInt(dst, e.Time, 10)
-	dst = append(dst, `,"region":"`...)
-	dst = append(dst, regions[e.Region]...)
-	dst = append(dst, `","type":"`...)
-	dst = append(dst, types[e.Type]...)
-	dst = append(dst, `","value":`...)
-	dst = strconv.AppendInt(dst, int64(e.Cents/100), 10)
-	dst = append(dst, '.')
-	dst = appendPadded(dst, e.Cents%100, 2)
-	dst = append(dst, `,"seq":`...)
-	dst = strconv.AppendInt(dst, 10_000_000+e.Number, 10)
-	return append(dst, "}\n"...)
-}
-
-// AppendPair appends e as "key ts" and a line feed, 28 bytes for times of this century:
-//
-//	user-00005191 1699999999894
-func AppendPair(dst []byte, e Event) []byte {
-	dst = append(dst, "user-"...)
-	dst = appendPadded(dst, e.Key, 8)
-	dst = append(dst, ' ')
-	dst = strconv.AppendInt(dst, e.Time, 10)
-	return append(dst, '\n')
-}
-
-// appendPadded appends v, which is not negative, with leading zeros to at least width digits.
-func appendPadded(dst []byte, v, width int) []byte {
-	var digits [20]byte
-	s := strconv.AppendInt(digits[:0], int64(v), 10)
-	for range width - len(s) {
-		dst = append(dst, '0')
-	}
-	return append(dst, s...)
 }

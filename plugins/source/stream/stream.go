@@ -1,0 +1,178 @@
+// Package stream reads bytes into the batches of one partition of a source: what files, connections and standard input have in
+// common. [framing.Splitter] cuts, the partition sends, and this package holds the batch that is being filled.
+package stream
+
+import (
+	"io"
+
+	"github.com/tidemark-stream/tidemark/plugins/framing"
+	"github.com/tidemark-stream/tidemark/sdk"
+	"github.com/tidemark-stream/tidemark/sdk/batch"
+)
+
+const (
+	// batchBytes is how much of the stream a batch holds: measured, smaller ones cost more calls and larger ones leave the cache.
+	batchBytes = 128 << 10
+	// leastRoom is what a read can use at least, also behind a long unfinished record.
+	leastRoom = 16 << 10
+)
+
+// Partition is where batches go; [sdk.Partition] is one.
+type Partition interface {
+	// Send takes the batch over, also when it returns an error.
+	Send(b *batch.Batch) error
+}
+
+// Stream is one stream of bytes. It is used by one goroutine at a time.
+type Stream struct {
+	part     Partition
+	split    *framing.Splitter
+	position func(framing.Place) []byte // nil: the stream cannot be taken up again
+	b        *batch.Batch               // being filled, or nil
+}
+
+// Options turns what the host says about framing into the splitter's options.
+func Options(f sdk.Framing) framing.Options {
+	return framing.Options{Kind: framing.Kind(f.Format), MaxRecord: int(min(f.MaxRecord, framing.LargestMaxRecord))}
+}
+
+// New returns a stream that goes on at a place. position turns the place behind a batch into the position that a checkpoint holds.
+func New(part Partition, f sdk.Framing, at framing.Place, position func(framing.Place) []byte) (*Stream, error) {
+	split, err := framing.New(Options(f), at)
+	if err != nil {
+		return nil, err
+	}
+	return &Stream{part: part, split: split, position: position}, nil
+}
+
+// Fill reads from r once and cuts what it got; batches that have become full are sent. n and the error are those of r.Read; an error of
+// the partition takes precedence and is a [*SendError].
+func (s *Stream) Fill(r io.Reader) (n int, err error) {
+	if s.b == nil {
+		if err := s.begin(); err != nil {
+			return 0, err
+		}
+	}
+	n, err = r.Read(s.split.Room(s.b, max(batchBytes-len(s.b.Data), leastRoom)))
+	if sendErr := s.cut(n); sendErr != nil {
+		return n, sendErr
+	}
+	return n, err
+}
+
+// cut cuts the n bytes that were read into s.b, and sends while batches are full.
+func (s *Stream) cut(n int) error {
+	full := s.split.Cut(s.b, n)
+	if !full && s.b.N > 0 && len(s.b.Data) >= batchBytes {
+		full = true
+	}
+	if !full {
+		return nil
+	}
+	if err := s.send(); err != nil {
+		return err
+	}
+	return s.begin()
+}
+
+// begin starts a batch with what is left over, and goes on until that is less than a batch.
+func (s *Stream) begin() error {
+	for {
+		s.b = batch.Get()
+		s.split.Begin(s.b)
+		if !s.split.Cut(s.b, 0) {
+			return nil
+		}
+		if err := s.send(); err != nil {
+			return err
+		}
+	}
+}
+
+// send finishes the batch and gives it away.
+func (s *Stream) send() error {
+	b := s.b
+	s.b = nil
+	s.split.Finish(b)
+	if b.N == 0 && len(b.Rejects) == 0 {
+		b.Release()
+		return nil
+	}
+	if s.position != nil {
+		b.Position = append(b.Position[:0], s.position(s.split.Place())...)
+	}
+	if err := s.part.Send(b); err != nil {
+		return &SendError{err}
+	}
+	return nil
+}
+
+// Waiting reports whether there are whole records that have not been sent.
+func (s *Stream) Waiting() bool { return s.b != nil && (s.b.N > 0 || len(s.b.Rejects) > 0) }
+
+// Flush sends the whole records that are there; an unfinished one waits.
+func (s *Stream) Flush() error {
+	if !s.Waiting() {
+		return nil
+	}
+	return s.send()
+}
+
+// Place is where the stream stands: behind the last whole record that was sent. It is meaningful after Flush or End.
+func (s *Stream) Place() framing.Place { return s.split.Place() }
+
+// End tells that the stream has ended, and sends what is left. Another stream may follow: datagrams do that.
+func (s *Stream) End(last framing.End) error {
+	for {
+		if s.b == nil {
+			if err := s.begin(); err != nil {
+				return err
+			}
+		}
+		done := s.split.End(s.b, last)
+		if err := s.send(); err != nil {
+			return err
+		}
+		if done {
+			return nil
+		}
+	}
+}
+
+// EndDatagram ends a stream that shares its batch with others: nothing is sent unless the batch is full.
+func (s *Stream) EndDatagram() error {
+	for !s.split.End(s.b, framing.KeepLast) {
+		if err := s.send(); err != nil {
+			return err
+		}
+		if err := s.begin(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Reject sends a reject of the stream itself, for instance that it is damaged from here on.
+func (s *Stream) Reject(code, message string) error {
+	if s.b == nil {
+		if err := s.begin(); err != nil {
+			return err
+		}
+	}
+	s.b.Rejects = append(s.b.Rejects, batch.Reject{After: uint32(s.b.N), Code: code, Message: message})
+	return nil
+}
+
+// Drop gives the unsent batch back, for a stream that is left for good.
+func (s *Stream) Drop() {
+	if s.b != nil {
+		s.b.Release()
+		s.b = nil
+	}
+}
+
+// SendError is an error of the partition: the source is to stop.
+type SendError struct{ Err error }
+
+func (e *SendError) Error() string { return e.Err.Error() }
+func (e *SendError) Unwrap() error { return e.Err }
