@@ -1,0 +1,61 @@
+package decode
+
+import (
+	"fmt"
+	"strings"
+)
+
+// autoLayouts are what unit auto tries for texts that are neither numbers nor RFC 3339. No text follows two of them, so their
+// order means nothing. Dates such as 01/02/2006, which people read in two ways, are not among them.
+var autoLayouts = [...]string{
+	"02/Jan/2006:15:04:05 -0700",
+	"2006/01/02 15:04:05",
+	"2006-01-02",
+	"Mon, 2 Jan 2006 15:04:05 MST",
+	"Mon, 2 Jan 2006 15:04:05 -0700",
+	"Mon Jan _2 15:04:05 2006",
+	"Mon Jan _2 15:04:05 MST 2006",
+	"Jan _2 15:04:05",
+	"Jan _2 2006 15:04:05",
+	"2006-01-02 15:04:05 MST",
+	"2006-01-02 15:04:05 -0700",
+	"20060102T150405Z0700",
+	"20060102T150405",
+}
+
+// detect reads a text by whatever it looks like.
+func (t *Timestamps) detect(s []byte) (ms int64, problem string) {
+	if len(s) > 0 && (s[0]-'0' <= 9 || s[0] == '-' || s[0] == '+') {
+		if ms, problem = t.number(s); problem == "" || problem == problemRange {
+			return ms, problem
+		}
+	}
+	ms, problem = t.rfc3339(s, true)
+	if problem == "" {
+		t.detected(30, UnitRFC3339, s)
+		return ms, ""
+	}
+	told := problem
+	for i, l := range t.auto {
+		if ms, problem = t.byLayout(l, s); problem == "" {
+			t.detected(8+uint(i), l.source, s)
+			return ms, ""
+		}
+		if !strings.HasPrefix(problem, "it does not follow") {
+			told = problem // nearer to what was meant
+		}
+	}
+	return 0, told
+}
+
+// NoticeDetected begins the codes of what unit auto has decided, followed by _ and the unit.
+const NoticeDetected = "detected"
+
+// detected notes, once for each form, how unit auto read a text.
+func (t *Timestamps) detected(bit uint, unit string, s []byte) {
+	if t.noticed&(1<<bit) == 0 {
+		t.noticed |= 1 << bit
+		t.notices = append(t.notices, Notice{NoticeDetected + "_" + unit,
+			fmt.Sprintf("unit = \"auto\": texts like %s are read as %q; write unit = %q to be sure", quoteValue(s), unit, unit)})
+	}
+}

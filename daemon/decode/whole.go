@@ -1,0 +1,103 @@
+package decode
+
+import (
+	"encoding/json"
+	"math"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/tidemark-stream/tidemark/sdk/batch"
+)
+
+// openObject begins the JSON object of Spec.Whole in Extra and returns its place.
+func (t *textDecoder) openObject() int {
+	mark := len(t.b.Extra)
+	t.b.Extra = append(t.b.Extra, '{')
+	return mark
+}
+
+// member adds a field whose value is text, in its declared type. Text that does not fit the type stands as a string here: the
+// whole row is shown as it came, and a wanted field of that type refuses the row anyway.
+func (t *textDecoder) member(name string, text []byte, typ Type) {
+	e := t.memberName(name)
+	kind, value := batch.String, uint64(0)
+	switch {
+	case typ == TypeDynamic && t.infer:
+		kind, value = inferText(text)
+	case typ == TypeTimestamp:
+		// Times are written as they came.
+	default:
+		if k, v, ok := parseText(text, typ, nil); ok {
+			kind, value = k, v
+		}
+	}
+	t.b.Extra = appendJSONValue(e, kind, value, text)
+}
+
+// memberValue adds a field whose value is already a cell's.
+func (t *textDecoder) memberValue(name string, kind batch.Kind, value uint64, text []byte) {
+	t.b.Extra = appendJSONValue(t.memberName(name), kind, value, text)
+}
+
+func (t *textDecoder) memberName(name string) []byte {
+	e := t.b.Extra
+	if e[len(e)-1] != '{' {
+		e = append(e, ',')
+	}
+	e = appendJSONString(e, viewBytes(name))
+	return append(e, ':')
+}
+
+// closeObject ends the object and points the last column to it.
+func (t *textDecoder) closeObject(i, mark int) {
+	t.b.Extra = append(t.b.Extra, '}')
+	t.cols[len(t.cols)-1].Set(i, batch.JSON, batch.ExtraRef(mark, len(t.b.Extra)-mark))
+}
+
+func appendJSONValue(dst []byte, kind batch.Kind, value uint64, text []byte) []byte {
+	switch kind {
+	case batch.Null, batch.Missing:
+		return append(dst, "null"...)
+	case batch.Bool:
+		return strconv.AppendBool(dst, value != 0)
+	case batch.Int, batch.Time:
+		return strconv.AppendInt(dst, int64(value), 10)
+	case batch.Uint:
+		return strconv.AppendUint(dst, value, 10)
+	case batch.Float:
+		return strconv.AppendFloat(dst, math.Float64frombits(value), 'g', -1, 64)
+	case batch.JSON:
+		return append(dst, text...)
+	}
+	return appendJSONString(dst, text)
+}
+
+const hexDigits = "0123456789abcdef"
+
+// appendJSONString appends text, which is valid UTF-8, as a JSON string.
+func appendJSONString(dst, text []byte) []byte {
+	dst = append(dst, '"')
+	for len(text) > 0 {
+		stop := stringStop(text, 0)
+		dst = append(dst, text[:stop]...)
+		if stop == len(text) {
+			break
+		}
+		switch c := text[stop]; c {
+		case '"', '\\':
+			dst = append(dst, '\\', c)
+		case '\n':
+			dst = append(dst, '\\', 'n')
+		case '\r':
+			dst = append(dst, '\\', 'r')
+		case '\t':
+			dst = append(dst, '\\', 't')
+		default:
+			dst = append(dst, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
+		}
+		text = text[stop+1:]
+	}
+	return append(dst, '"')
+}
+
+func validJSON(text []byte) bool { return utf8.Valid(text) && json.Valid(text) }
