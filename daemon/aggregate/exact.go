@@ -299,16 +299,29 @@ func (s *exact) value(h *Heap) (m *big.Int, e int) {
 		m = new(big.Int).SetInt64(int64(s.b))
 		m.Lsh(m, 64)
 		return m.Add(m, new(big.Int).SetUint64(s.a)), 0
-	case modeReal, modeWide:
-		w := *s
-		var own Heap
-		if w.flags&modeMask == modeReal {
-			w.widen(&own)
-			h = &own
+	case modeReal:
+		m, e = floatValue(s.a)
+		if low, le := floatValue(s.b); low.Sign() != 0 {
+			// Bring both to the lower exponent.
+			m.Lsh(m, uint(max(e-le, 0)))
+			low.Lsh(low, uint(max(le-e, 0)))
+			m, e = m.Add(m, low), min(e, le)
 		}
-		return wideValue(h, handle(w.a))
+		return m, e
+	case modeWide:
+		return wideValue(h, handle(s.a))
 	}
 	return new(big.Int), 0
+}
+
+// floatValue is the finite float with these bits as m * 2^e.
+func floatValue(bits uint64) (*big.Int, int) {
+	m, e, neg := splitFloat(math.Float64frombits(bits))
+	v := new(big.Int).SetUint64(m)
+	if neg {
+		v.Neg(v)
+	}
+	return v, e
 }
 
 // twoTerms rounds m * 2^e to hi, the rest to lo, and says whether that is all.

@@ -11,8 +11,9 @@ import (
 // The zero value is ready. A Heap belongs to the goroutine of its table.
 type Heap struct {
 	chunks [][]uint64
-	chunk  int // index of the chunk that is being filled
-	used   int // words used of it
+	shared []uint32 // indexes of the chunks that are filled block by block
+	chunk  int      // index in shared of the one that is being filled
+	used   int      // words used of it
 	free   [maxClass + 1][]handle
 	inUse  int
 }
@@ -28,16 +29,15 @@ const (
 
 func (h handle) class() int { return int(h>>56) - 1 }
 
-// Reset forgets all blocks and keeps the memory of ordinary chunks.
+// Reset forgets all blocks and keeps the memory, but for that of large blocks.
 func (h *Heap) Reset() {
-	kept := h.chunks[:0]
-	for _, c := range h.chunks {
-		if len(c) == chunkWords {
-			kept = append(kept, c)
-		}
+	for i, c := range h.shared {
+		h.chunks[i] = h.chunks[c]
+		h.shared[i] = uint32(i)
 	}
-	clear(h.chunks[len(kept):])
-	h.chunks, h.chunk, h.used, h.inUse = kept, 0, 0, 0
+	clear(h.chunks[len(h.shared):])
+	h.chunks = h.chunks[:len(h.shared)]
+	h.chunk, h.used, h.inUse = 0, 0, 0
 	for i := range h.free {
 		h.free[i] = h.free[i][:0]
 	}
@@ -68,13 +68,14 @@ func (h *Heap) alloc(n int) handle {
 		h.chunks = append(h.chunks, make([]uint64, size))
 		return newHandle(class, len(h.chunks)-1, 0)
 	}
-	for h.chunk < len(h.chunks) && (len(h.chunks[h.chunk]) != chunkWords || h.used+size > chunkWords) {
+	if h.chunk < len(h.shared) && h.used+size > chunkWords {
 		h.chunk, h.used = h.chunk+1, 0
 	}
-	if h.chunk == len(h.chunks) {
+	if h.chunk == len(h.shared) {
+		h.shared = append(h.shared, uint32(len(h.chunks)))
 		h.chunks = append(h.chunks, make([]uint64, chunkWords))
 	}
-	b := newHandle(class, h.chunk, h.used)
+	b := newHandle(class, int(h.shared[h.chunk]), h.used)
 	h.used += size
 	clear(h.block(b))
 	return b
