@@ -113,13 +113,13 @@ func (g *general) gap(row uint32) int64 {
 	}
 	switch v := c.Bits[row]; c.Kinds[row] {
 	case batch.Int:
-		if gap := int64(v); gap > 0 {
+		if gap := int64(v); gap >= 0 {
 			return gap
 		}
 	case batch.Uint:
 		return math.MaxInt64
 	case batch.Float:
-		if f := math.Float64frombits(v); f > 0 && f == math.Trunc(f) {
+		if f := math.Float64frombits(v); f >= 0 && f == math.Trunc(f) {
 			if f >= math.MaxInt64 {
 				return math.MaxInt64
 			}
