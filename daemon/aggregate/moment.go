@@ -65,7 +65,7 @@ func (s *spread) results(_ *batch.Batch, cols []batch.Column, row int, mem []uin
 		if s.root {
 			f = squareRoot(v, f)
 		}
-		if sum.flags&special != 0 {
+		if (sum.flags|squares.flags)&special != 0 {
 			f = math.NaN()
 		}
 		cols[0].SetFloat(row+i, f)
