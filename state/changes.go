@@ -245,12 +245,12 @@ type reducer struct {
 // add takes the next change. dropped says that what the store holds of this key is removed by the same commit.
 func (r *reducer) add(d *Delta, c *change, dropped bool) error {
 	op, key, value := c.op, d.key(c), d.value(c)
-	if op == opMerge && dropped {
-		op = opSet // nothing is left to merge with
-	}
 	if !r.any || !bytes.Equal(r.key, key) {
 		if err := r.flush(); err != nil {
 			return err
+		}
+		if op == opMerge && dropped {
+			op = opSet // nothing is left in the store to merge with
 		}
 		r.any, r.key, r.value, r.op = true, key, value, op
 		return nil

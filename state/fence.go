@@ -2,8 +2,10 @@ package state
 
 import (
 	"errors"
+	"fmt"
+	"io"
 	"os"
-	"sync/atomic"
+	"runtime"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
@@ -15,11 +17,11 @@ var errFenced = errors.New("the store is broken, its files are fenced off")
 // goroutines may live on. Behind the fence they can neither write nor remove a file, so the directory may be opened again beside them.
 type fence struct {
 	vfs.FS
-	down *atomic.Bool
+	health *health
 }
 
 func (f fence) check() error {
-	if f.down.Load() {
+	if f.health.fenced.Load() {
 		return errFenced
 	}
 	return nil
@@ -87,6 +89,42 @@ func (f fence) MkdirAll(dir string, perm os.FileMode) error {
 	}
 	return f.FS.MkdirAll(dir, perm)
 }
+
+// OpenDir watches over the syncing of directories: the database panics when that fails, on goroutines of its own.
+func (f fence) OpenDir(name string) (vfs.File, error) {
+	d, err := f.FS.OpenDir(name)
+	if err != nil {
+		return nil, err
+	}
+	return fencedDir{d, f, name}, nil
+}
+
+// fencedDir is a directory opened for syncing. A failing sync, or one behind the fence, breaks the store and ends the goroutine, as a
+// fatal error does.
+type fencedDir struct {
+	vfs.File
+	fence fence
+	name  string
+}
+
+func (d fencedDir) Sync() error {
+	err := d.fence.check()
+	if err == nil {
+		err = d.File.Sync()
+	}
+	if err != nil {
+		d.fence.health.fail(fmt.Errorf("sync directory %s: %w", d.name, err))
+		runtime.Goexit()
+	}
+	return nil
+}
+
+// Lock gives the database a lock that is none: the store holds the real one.
+func (f fence) Lock(string) (io.Closer, error) { return noLock{}, nil }
+
+type noLock struct{}
+
+func (noLock) Close() error { return nil }
 
 func (f fence) Unwrap() vfs.FS { return f.FS }
 

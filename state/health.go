@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 
@@ -48,7 +49,20 @@ func (h *health) run(ctx context.Context, what string, f func() error) error {
 		return err
 	}
 	done := make(chan error, 1)
-	go func() { done <- f() }()
+	go func() {
+		// The database panics where it cannot go on writing its log (and where it has a bug). Its locks may be held for ever then.
+		defer func() {
+			if r := recover(); r != nil {
+				err, ok := r.(error)
+				if !ok {
+					err = fmt.Errorf("%v", r)
+				}
+				h.log.Error("the state store is broken", "error", err, "stack", string(debug.Stack()))
+				h.fail(fmt.Errorf("%s: %w", what, err))
+			}
+		}()
+		done <- f()
+	}()
 	select {
 	case err := <-done:
 		return err

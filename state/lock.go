@@ -8,14 +8,15 @@ import (
 	"os"
 	"strings"
 
-	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
 // locks keep a second opener out. Two of them: the database's lock file, which every vfs knows, and on a real disk the directory
 // itself, whose lock cannot be lost by removing a file and is seen through any path or mount that leads to it.
+//
+// They are ours and not the database's, because a database that met a fatal error never gives its lock back (see fence).
 type locks struct {
-	db  *pebble.Lock
+	db  io.Closer
 	dir io.Closer // nil on other file systems
 }
 
@@ -29,7 +30,7 @@ func lock(fs vfs.FS, dir, db string) (*locks, error) {
 		}
 		l.dir = held
 	}
-	held, err := pebble.LockDirectory(db, fs)
+	held, err := fs.Lock(fs.PathJoin(db, "LOCK"))
 	if err != nil {
 		_ = l.release()
 		return nil, lockError(fs, dir, err)

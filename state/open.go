@@ -7,6 +7,7 @@ import (
 
 	"github.com/cockroachdb/errors/oserror"
 	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
 // Open opens the store in dir, which is created (mode 700) with its parents where that is allowed. All errors are *Error except those of
@@ -50,7 +51,7 @@ func inspect(dir string, opts Options) (int, error) {
 		if opts.ReadOnly || opts.MustExist {
 			return 0, newError(Missing, dir, nothing, "there is no state directory")
 		}
-		if err := fs.MkdirAll(dir, 0o700); err != nil {
+		if err := makeDir(fs, dir); err != nil {
 			return 0, Classify(err, dir, "create the state directory")
 		}
 		return 0, nil
@@ -80,6 +81,29 @@ func inspect(dir string, opts Options) (int, error) {
 	return 0, nil
 }
 
+// makeDir creates a directory and its parents so that they survive a crash: a new name is safe only when the directory that holds it is
+// synced.
+func makeDir(fs vfs.FS, dir string) error {
+	parents := []string{}
+	for at := dir; ; {
+		parent := fs.PathDir(at)
+		parents = append(parents, parent)
+		if _, err := fs.Stat(parent); err == nil || parent == at {
+			break
+		}
+		at = parent
+	}
+	if err := fs.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	for _, parent := range parents {
+		if err := syncDir(fs, parent); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // ownName is true for what Open may meet in a directory whose creation was cut short.
 func ownName(name string) bool {
 	switch strings.TrimSuffix(name, ".new") {
@@ -98,9 +122,6 @@ func (s *Store) open(version int) error {
 		}
 	}
 	o := s.pebbleOptions()
-	if s.locks != nil {
-		o.Lock = s.locks.db
-	}
 	o.ErrorIfNotExists = version > 0 || s.opts.ReadOnly
 	db, err := s.openDatabase(o)
 	if err != nil {
@@ -169,7 +190,7 @@ func (s *Store) refuseLeftovers() error {
 		return Classify(err, s.dir, "read the state")
 	}
 	found := it.First()
-	if err := errors.Join(it.Error(), it.Close()); err != nil {
+	if err := finish(it); err != nil {
 		return Classify(err, s.dir, "read the state")
 	}
 	if found {

@@ -177,11 +177,20 @@ func (s *Store) iterate(start, end []byte, body func(*pebble.Iterator) error) er
 		return Classify(err, s.dir, "read the state")
 	}
 	err = body(it)
-	if readErr := errors.Join(it.Error(), it.Close()); readErr != nil {
+	if readErr := finish(it); readErr != nil {
 		return Classify(readErr, s.dir, "read the state")
 	}
 	if errors.Is(err, Stop) {
 		return nil
+	}
+	return err
+}
+
+// finish closes an iterator and returns its error, which both calls would tell.
+func finish(it *pebble.Iterator) error {
+	err := it.Error()
+	if closeErr := it.Close(); err == nil {
+		err = closeErr
 	}
 	return err
 }

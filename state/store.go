@@ -41,7 +41,7 @@ var noContext = context.Background()
 
 func newStore(dir string, opts Options) *Store {
 	s := &Store{dir: dir, opts: opts, log: &health{log: opts.Logger, broken: make(chan struct{})}, relief: make(chan struct{})}
-	s.fs = fence{FS: opts.FS, down: &s.log.fenced}
+	s.fs = fence{FS: opts.FS, health: s.log}
 	return s
 }
 
