@@ -184,7 +184,7 @@ func (s *sumAcc) encode(p []byte, mem []uint64, at uint32, h *Heap) []byte {
 func (s *sumAcc) decode(d *decoder, mem []uint64, at uint32, h *Heap) {
 	f := uint64(d.byte())
 	x := exact{flags: f &^ compact}
-	if x.flags > s.slot.mask || x.flags&modeMask == modeReal && x.flags&sawFloat == 0 {
+	if x.flags > s.slot.mask || x.flags&sawFloat == 0 && (x.flags&special != 0 || x.flags&modeMask == modeReal) {
 		d.fail("sum flags %#x", f)
 		return
 	}
@@ -217,7 +217,7 @@ func finite(bits uint64) bool { return bits>>52&0x7ff != 0x7ff }
 func decodeWide(d *decoder, flags uint64, h *Heap) exact {
 	e, sign := d.varint(), d.varint()
 	m := new(big.Int).SetBytes(d.bytes(d.uvarint()))
-	if flags&sawFloat == 0 && e < 0 || e < -wideBias || e > wideBias || m.BitLen() > 2*wideBias {
+	if flags&sawFloat == 0 && e < 0 || e < -wideBias || e > wideBias || int(e)+m.BitLen() > wideBias+128 {
 		d.fail("a sum of %d bits at %d", m.BitLen(), e)
 		return exact{}
 	}
