@@ -107,8 +107,11 @@ func (g *general) runDue(d *dueEntry, to int64, byClock bool) bool {
 			e.clock = notDue
 		}
 	case !byClock && e.next <= d.at:
+		// The end fires by itself, so the schedule has to go to the instant before it.
 		fires, timing = g.onSchedule(d, e, &e.next, g.rules.eventEvery, min(to, subSaturating(e.span.MaxTimestamp(), 1))), Early
-		if g.rules.exact {
+		if to == math.MaxInt64 && e.span.End == math.MaxInt64 {
+			fires, e.next = false, notDue // the end of input is the end of the window: no time is left to divide
+		} else if g.rules.exact {
 			e.next = min(e.next, e.span.MaxTimestamp())
 		}
 	case byClock && e.clock <= d.at:
@@ -151,7 +154,7 @@ func (g *general) onSchedule(d *dueEntry, e *entry, next *int64, every, last int
 		return e.is(changed)
 	}
 	if last == math.MaxInt64 {
-		*next = notDue // end of input: there is no time left that could be divided
+		*next = notDue // the clock has come to its end
 		return true
 	}
 	if e.is(changed) {
