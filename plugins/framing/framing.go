@@ -50,6 +50,7 @@ const (
 	// KeepLast makes it a record: a file's last line may lack its line end.
 	KeepLast End = iota
 	// RejectLast makes it a reject with code partial: a connection was cut inside a record.
+	// With CSV that is everything behind an open quote.
 	RejectLast
 )
 
@@ -210,7 +211,7 @@ func (s *Splitter) End(b *batch.Batch, last End) (done bool) {
 	if s.quoted && s.scan < len(b.Data) {
 		s.quoted, s.scan = false, len(b.Data) // the last byte is a quote, and nothing follows that could make it an escape
 	}
-	if s.quoted {
+	if s.quoted && last == KeepLast {
 		// The quote was never closed. The lines since then may be good records; each is judged on its own by the decoder.
 		s.plainUntil, s.quoted, s.scan = s.base+int64(len(b.Data)), false, s.start
 		if s.csv(b) {
@@ -225,7 +226,7 @@ func (s *Splitter) End(b *batch.Batch, last End) (done bool) {
 		s.reject(b, Partial, fmt.Sprintf("the stream ended after %d bytes of this record", len(rest)), rest, int64(len(rest)))
 		s.base += int64(len(rest)) // so that Place is the end of the stream
 		b.Data = b.Data[:s.start]
-		s.scan = s.start
+		s.scan, s.quoted = s.start, false
 		return true
 	}
 	if b.N >= s.maxRows {

@@ -116,6 +116,7 @@ func TestRecords(t *testing.T) {
 		{"text after a closing quote opens nothing", CSV, KeepLast, "\"a\"b\"\nc\n", []string{"\"a\"b\"", "c"}},
 		{"the last quote closes at the end of the file", CSV, KeepLast, "a,\"b\"", []string{"a,\"b\""}},
 		{"an open quote at the end gives lines", CSV, KeepLast, "\"a\nb\nc", []string{"\"a", "b", "c"}},
+		{"an open quote cut by the peer is one reject", CSV, RejectLast, "\"a\nb\nc", []string{"!partial 6"}},
 		{"an open quote costs one line, not the rest", CSV, KeepLast, "\"a\nb\nc\nd\ne\nf\n\"g\nh\"\n",
 			[]string{"\"a", "b", "c", "d", "e", "f", "\"g\nh\""}},
 		{"over-long inside quotes, no line feed", CSV, KeepLast, "\"" + long + "\"\na\n", []string{"!too_long 22", "a"}},
@@ -211,7 +212,7 @@ func model(o Options, last End, in []byte) (out []piece) {
 		}
 		n := end - pos
 		switch {
-		case n <= o.MaxRecord && !open:
+		case n <= o.MaxRecord && (!open || last == RejectLast):
 		case n > o.MaxRecord && o.Kind == CSV && firstLine <= o.MaxRecord:
 			plainUntil = pos + o.MaxRecord + 1
 			continue

@@ -110,6 +110,9 @@ func (s *Stream) send() error {
 // Waiting reports whether there are whole records that have not been sent.
 func (s *Stream) Waiting() bool { return s.b != nil && (s.b.N > 0 || len(s.b.Rejects) > 0) }
 
+// Full reports whether a read of n bytes would make the batch larger than it should be.
+func (s *Stream) Full(n int) bool { return s.b != nil && len(s.b.Data)+n > batchBytes }
+
 // Flush sends the whole records that are there; an unfinished one waits.
 func (s *Stream) Flush() error {
 	if !s.Waiting() {

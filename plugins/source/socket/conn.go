@@ -1,0 +1,90 @@
+package socket
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"time"
+
+	"github.com/tidemark-stream/tidemark/plugins/framing"
+	"github.com/tidemark-stream/tidemark/plugins/source/stream"
+	"github.com/tidemark-stream/tidemark/sdk"
+)
+
+// linger is how long whole records wait for more before they go on.
+const linger = time.Millisecond
+
+// errIdle ends a connection on which nothing has come for too long.
+var errIdle = errors.New("nothing has come for idle_timeout")
+
+// read reads one connection to its end and closes it. It returns why it ended: io.EOF when the peer closed it, a *stream.SendError when the
+// source is to stop, ctx's error, or what went wrong.
+func (s *source) read(ctx context.Context, conn net.Conn, part *sdk.Partition[[]byte], f sdk.Framing) error {
+	unhook := context.AfterFunc(ctx, func() { _ = conn.Close() })
+	defer unhook()
+	defer conn.Close()
+	st, err := stream.New(part, f, framing.Place{}, nil)
+	if err != nil {
+		return err
+	}
+	defer st.Drop()
+	err = s.copy(conn, st)
+	var sending *stream.SendError
+	if errors.As(err, &sending) {
+		return err
+	}
+	// Whole records are data; the rest of one that was cut is not, and must not meet the next connection's bytes. When the source is to
+	// stop, nobody takes them any more.
+	if endErr := st.End(framing.RejectLast); endErr != nil {
+		return endErr
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return err
+}
+
+// copy moves bytes until something ends it.
+func (s *source) copy(conn net.Conn, st *stream.Stream) error {
+	last := time.Now() // when something came
+	for {
+		var deadline time.Time
+		switch {
+		case st.Waiting():
+			deadline = time.Now().Add(linger)
+		case s.IdleTimeout > 0:
+			deadline = last.Add(s.IdleTimeout)
+		}
+		if err := conn.SetReadDeadline(deadline); err != nil {
+			return err
+		}
+		n, err := st.Fill(conn)
+		if n > 0 && s.IdleTimeout > 0 {
+			last = time.Now()
+		}
+		switch {
+		case err == nil:
+		case errors.Is(err, os.ErrDeadlineExceeded):
+			if st.Waiting() {
+				if err := st.Flush(); err != nil {
+					return err
+				}
+			} else if n == 0 && s.IdleTimeout > 0 && time.Since(last) >= s.IdleTimeout {
+				return errIdle
+			}
+		default:
+			return err
+		}
+	}
+}
+
+// why says in words how a connection ended.
+func why(err error) string {
+	if errors.Is(err, io.EOF) {
+		return "closed by the other side"
+	}
+	return fmt.Sprint(err)
+}

@@ -1,0 +1,11 @@
+// Package socket is the source that reads records from connections: as a client that connects and connects again for ever, or as a
+// listener; over TCP, with or without TLS, Unix sockets, or UDP.
+//
+// Each accepted connection is a partition of its own that ends with it. A client's server is one partition over all
+// connections. What one connection has sent never mixes with what another one sends: a record that is cut by the
+// end of a connection is rejected as partial.
+//
+// Nothing is read that the pipeline cannot take, so a slow pipeline holds back its peers (TCP and Unix sockets; datagrams that come
+// meanwhile are lost by nature, which is what the receive buffer is for). The bytes are gone once they are read: positions are
+// empty, and the daemon's journal stands in for reading again.
+package socket

@@ -1,0 +1,41 @@
+package socket
+
+import (
+	"context"
+	"crypto/tls"
+	"net"
+
+	"github.com/tidemark-stream/tidemark/sdk"
+)
+
+// Plugin is the source.
+func Plugin() sdk.Plugin {
+	return sdk.NewSource("socket", "reads records from TCP, TLS, Unix or UDP sockets, as client or as listener",
+		func(c Config) (sdk.Source[[]byte], error) { return &source{c}, nil })
+}
+
+type source struct{ Config }
+
+// Run reads until ctx is done, or with reconnect = false until the connection ends.
+func (s *source) Run(ctx context.Context, out *sdk.SourceContext[[]byte]) error {
+	switch {
+	case s.Network == "udp":
+		return s.datagrams(ctx, out)
+	case s.Listen != "":
+		return s.listen(ctx, out)
+	default:
+		return s.connect(ctx, out)
+	}
+}
+
+// wrap puts TLS around a connection.
+func wrap(conn net.Conn, config *tls.Config, server bool) net.Conn {
+	switch {
+	case config == nil:
+		return conn
+	case server:
+		return tls.Server(conn, config)
+	default:
+		return tls.Client(conn, config)
+	}
+}
