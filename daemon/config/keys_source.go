@@ -35,7 +35,7 @@ var sourceKeys = []Key{
 	{Section: SectionDecode, Name: "framing", Type: TypeEnum, Values: []string{"lines", "csv", "none"}, Default: "", Example: `"lines"`,
 		Doc: "Where a record ends: at a line end, at a line end outside quotes, or wherever the source says. Default: `csv` for csv, else `lines`."},
 	{Section: SectionDecode, Name: "timezone", Type: TypeString, Default: "UTC", Example: `"Europe/Berlin"`, Doc: "Zone of times in the record that name none: fields of type timestamp, syslog."},
-	{Section: SectionDecode, Name: "zones", Type: TypeTable, Example: `{ CET = "+01:00" }`, Doc: "Zone abbreviations and their offsets. An abbreviation that stands here not refuses the record, since most have several meanings."},
+	{Section: SectionDecode, Name: "zones", Type: TypeTable, Example: `{ CET = "+01:00" }`, Doc: "Zone abbreviations and their offsets. An abbreviation that does not stand here refuses the record, since most have several meanings."},
 	{Section: SectionDecode, Name: "year", Type: TypeInt, Default: "0", Max: 9999, Example: "2024", Doc: "Year of times without one. 0 takes the year that brings the time nearest to the present."},
 
 	{Section: SectionJournal, Name: "sync", Type: TypeEnum, Values: []string{"commit", "always", "none"}, Default: "commit", Example: `"always"`,
@@ -57,7 +57,7 @@ var timeKeys = []Key{
 	{Section: SectionTime, Name: "timestamp", Type: TypeExpr, Example: `"ts"`, Doc: "The field with the event time, or an expression that gives it. A record where it is missing, null or no time goes to the errors port."},
 	{Section: SectionTime, Name: "unit", Type: TypeString, Default: "auto", Example: `"ms"`,
 		Doc: "What `timestamp` gives: `s`, `ms`, `us`, `ns` since 1970, `rfc3339`, a layout in strftime's signs (\"%d/%b/%Y:%H:%M:%S %z\") or Go's (\"2006-01-02 15:04:05\"), or `auto`, which looks at the first values and says what it found."},
-	{Section: SectionTime, Name: "timezone", Type: TypeString, Default: "UTC", Example: `"Asia/Shanghai"`, Doc: "Zone of timestamps that name none."},
+	{Section: SectionTime, Name: "timezone", Type: TypeString, Example: `"Asia/Shanghai"`, Doc: "Zone of timestamps that name none. Default: UTC for layouts; `rfc3339` without an offset is refused."},
 	{Section: SectionTime, Name: "zones", Type: TypeTable, Example: `{ CET = "+01:00" }`, Doc: "Zone abbreviations in timestamps and their offsets; others refuse the record."},
 	{Section: SectionTime, Name: "year", Type: TypeInt, Default: "0", Max: 9999, Example: "2024", Doc: "Year of timestamps without one. 0 takes the year that brings the time nearest to the present."},
 	{Section: SectionTime, Name: "interval", Type: TypeDuration, Default: "0", Example: `"200ms"`,

@@ -56,6 +56,7 @@ type Time struct {
 	Timestamp  string // a field or an expression; "" = none
 	Unit       string
 	Timezone   string
+	Location   *time.Location // of Timezone; nil when the file names none
 	Zones      map[string]string
 	Year       int
 	Interval   time.Duration // 0 = after every record
@@ -207,7 +208,11 @@ func readTime(r *reader) *Time {
 		Timezone: r.str("timezone"), Zones: r.zones("zones"), Year: clampInt(r.integer("year")), Interval: r.duration("interval"), IdleAfter: r.duration("idle_after"),
 		OnAllIdle: r.str("on_all_idle"), MaxAhead: r.duration("max_ahead"), MaxDrift: r.duration("max_drift"), DriftGroup: r.str("drift_group"),
 	}
-	r.location("timezone")
+	t.Location = r.location("timezone")
+	if t.Timezone == "UTC" {
+		t.Location = time.UTC
+	}
+	t.checkUnit(r)
 	if v, _ := r.get("confirm_jump"); v != nil {
 		if v.Kind == KindTable {
 			c := r.of(v.Table, SectionConfirm)
@@ -222,6 +227,19 @@ func readTime(r *reader) *Time {
 	}
 	t.Options = r.table.without(r.known())
 	return t
+}
+
+// checkUnit reports a unit or layout that no timestamp could be read with.
+func (t *Time) checkUnit(r *reader) {
+	if _, err := decode.NewTimestamps(t.Unit, decode.TimeOptions{Location: t.Location, Zones: t.Zones, Year: t.Year}); err != nil {
+		if v := r.table.Get("unit"); v != nil && v.Kind == KindString {
+			hint := "write s, ms, us, ns, rfc3339, auto, or a layout such as \"%Y-%m-%d %H:%M:%S\" or \"2006-01-02 15:04:05\""
+			if s := Suggest(v.Str, []string{"s", "ms", "us", "ns", "rfc3339", "auto"}); s != "" && len(v.Str) > 1 {
+				hint = "did you mean " + quote(s) + "?"
+			}
+			r.report("TM2162", v.At, hint, "unit %s is none: %s", quote(v.Str), err)
+		}
+	}
 }
 
 // quiet makes a reader that takes defaults without asking for what is required.

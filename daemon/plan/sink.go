@@ -1,0 +1,115 @@
+package plan
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/tidemark-stream/tidemark/daemon/config"
+	"github.com/tidemark-stream/tidemark/daemon/format"
+	"github.com/tidemark-stream/tidemark/sdk"
+)
+
+func (b *builder) sink(c *config.Sink) {
+	s := &Sink{Name: c.Name, Batch: c.Batch, Retry: c.Retry, MaxInFlight: c.MaxInFlight, Format: c.FormatOptions()}
+	inputs, shape, complete := b.inputsOf(c.Inputs)
+	s.Inputs = inputs
+	plugin, d, found := b.plugin(use{
+		kind: sdk.KindSink, name: c.Plugin, nameAt: c.Place("plugin"), isolation: c.Isolation, isoAt: c.Place("isolation"),
+		options: c.Options, optionsAt: c.At, shape: shape, host: sinkKeyNames(),
+	})
+	s.Plugin = plugin
+	b.plan.Sinks = append(b.plan.Sinks, s)
+	if found {
+		s.Capability, s.Text = d.Delivery, d.Text
+		b.delivery(c, s)
+	}
+	if !complete || !found {
+		return
+	}
+	if !s.Text {
+		for _, k := range []string{"format", "template", "time_format", "delimiter"} {
+			if c.Value(k) != nil {
+				b.problem("TM2163", c.KeyPlace(k), "remove it", "%q means nothing here: the sink %q takes columns", k, c.Plugin)
+			}
+		}
+	}
+	b.sinkFields(c, s)
+}
+
+func sinkKeyNames() []string {
+	var out []string
+	for _, k := range config.Keys() {
+		if k.Section == config.SectionSink {
+			out = append(out, k.Name)
+		}
+	}
+	return out
+}
+
+// delivery checks the promise against what the sink can do.
+func (b *builder) delivery(c *config.Sink, s *Sink) {
+	can := s.Capability == sdk.Transactional || s.Capability == sdk.Idempotent
+	s.ExactlyOnce = c.Delivery == "exactly_once" || c.Delivery == "" && can
+	if c.Delivery == "exactly_once" && !can {
+		b.problem("TM3101", c.Place("delivery"), fmt.Sprintf("write delivery = \"at_least_once\", or take a sink that can: %s", strings.Join(b.exactSinks(), ", ")),
+			"the sink %q cannot promise exactly_once: after a crash its rows may come again", c.Plugin)
+	}
+	if s.MaxInFlight > 1 && s.Capability != sdk.Idempotent {
+		b.problem("TM3101", c.Place("max_in_flight"), "remove max_in_flight", "the sink %q is not idempotent, so deliveries must come one after the other", c.Plugin)
+	}
+}
+
+// exactSinks lists the sinks that can promise exactly once.
+func (b *builder) exactSinks() []string {
+	var out []string
+	for _, name := range b.catalog.Names(sdk.KindSink) {
+		if f, err := b.catalog.Describe(sdk.KindSink, name); err == nil && (f.Description.Delivery == sdk.Transactional || f.Description.Delivery == sdk.Idempotent) {
+			out = append(out, name)
+		}
+	}
+	if out == nil {
+		return []string{"none is found here"}
+	}
+	return out
+}
+
+// sinkFields checks the fields that a sink writes, for each of its inputs.
+func (b *builder) sinkFields(c *config.Sink, s *Sink) {
+	for _, n := range c.Columns {
+		for _, in := range s.Inputs {
+			if _, ok := in.Shape.find(n.Name); !ok {
+				b.problem("TM3010", n.Value.At, didYouMean(n.Name, in.Shape.names(), "there are"), "columns: %s has no field %q", in, n.Name)
+			}
+		}
+	}
+	if s.Text && s.Format.Format == format.Text {
+		f, err := format.New(s.Format)
+		if err != nil {
+			return // said by package config
+		}
+		for _, name := range f.Reads() {
+			for _, in := range s.Inputs {
+				if _, ok := in.Shape.find(name); !ok {
+					b.problem("TM3010", c.Place("template"), didYouMean(name, in.Shape.names(), "there are"), "template: %s has no field %q", in, name)
+				}
+			}
+		}
+		return
+	}
+	for i, in := range s.Inputs {
+		open := in.Shape.Record && !in.Shape.Strict
+		if open && len(c.Columns) == 0 && (!s.Text || s.Format.Format == format.CSV) {
+			b.problem("TM3107", c.Inputs[i].At, `add columns = ["a", "b"]`, "%s gives whole records, whose fields are known only while running, and %s needs columns", in, sinkWhat(s))
+		}
+		if s.Text && s.Format.Format == format.Raw && !in.Shape.Record {
+			b.problem("TM3107", c.Inputs[i].At, `write format = "json"`, "%s does not give records as they came in, so there is nothing raw to write", in)
+		}
+	}
+}
+
+func sinkWhat(s *Sink) string {
+	if s.Text {
+		return s.Format.Format
+	}
+	return "the sink " + quote(s.Plugin.Name)
+}

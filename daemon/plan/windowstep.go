@@ -1,0 +1,344 @@
+package plan
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/tidemark-stream/tidemark/daemon/aggregate"
+	"github.com/tidemark-stream/tidemark/daemon/config"
+	"github.com/tidemark-stream/tidemark/daemon/problem"
+	"github.com/tidemark-stream/tidemark/daemon/window"
+	"github.com/tidemark-stream/tidemark/sdk/wire"
+)
+
+func (b *builder) window(t *config.Transform, in Shape) *Window {
+	c := t.Window
+	w := &Window{Meta: t.Meta, Timezone: c.Timezone, Spec: window.Spec{
+		Type: window.Type(c.Type), Size: c.Size, Slide: c.Slide, Gap: c.Gap, MaxLength: c.MaxLength, Offset: c.Offset,
+		CalendarN: c.CalendarN, CalendarUnit: window.CalendarUnit(c.CalendarUnit), Location: c.Location,
+		Lateness: t.Lateness, LateEvery: t.LateEvery,
+		Trigger: window.TriggerKind(t.Trigger.Type), Count: t.Trigger.Count, Interval: t.Trigger.Interval, Purging: t.Trigger.Purge,
+		EarlyEvery: t.Early.Every, EarlyProcessingEvery: t.Early.ProcessingEvery, EarlyCount: t.Early.Count,
+	}}
+	if c.Type == "cumulative" {
+		w.Spec.Slide = c.Step
+	}
+	if t.Mode != "accumulating" {
+		w.Spec.Mode = window.Mode(t.Mode)
+	}
+	w.Spec.ProcessingTime = b.windowTime(t)
+	if c.GapField != "" {
+		if typ, ok := b.field(c.GapField, t.Value("window", "gap_field"), in, "gap_field"); ok && !gives(typ, wire.FloatCell) {
+			b.problem("TM5002", t.Place("window", "gap_field"), "", "gap_field must be a number of milliseconds, and %s is of type %s", c.GapField, typ)
+		}
+		w.Spec.GapColumn = c.GapField
+	}
+	b.checkWindow(t, w)
+	for _, n := range t.KeyBy {
+		if _, ok := b.field(n.Name, n.Value, in, "key_by"); ok {
+			w.Keys = append(w.Keys, n.Name)
+		}
+	}
+	b.aggregates(t, w, in)
+	return w
+}
+
+// windowTime decides whether a window runs on the clock.
+func (b *builder) windowTime(t *config.Transform) (processing bool) {
+	use := b.eventTime[t.Name]
+	switch t.Window.Time {
+	case "processing":
+		b.eventTime[t.Name] = timeUse{processing: append(use.event, use.processing...)}
+		return true
+	case "event":
+		if len(use.processing) > 0 {
+			b.noEventTime(t, use.processing[0])
+		}
+		return false
+	}
+	switch {
+	case len(use.processing) > 0 && len(use.event) > 0:
+		b.problem("TM3103", t.Place("inputs"), fmt.Sprintf("give %s event time too, or write window = { time = \"processing\", … }", use.processing[0]),
+			"the source %q has event time and %q has none, so it is not clear whose time the windows follow", use.event[0], use.processing[0])
+	case len(use.processing) > 0:
+		for _, name := range use.processing {
+			if b.sourceTime(name) == nil {
+				// Nobody asked for processing time: it is more likely that the time table was forgotten.
+				b.noEventTime(t, name)
+				return false
+			}
+		}
+		return true
+	}
+	return false
+}
+
+// sourceTime is the time table of a source, or nil when it has none or is no source.
+func (b *builder) sourceTime(name string) *config.Time {
+	for _, s := range b.cfg.Sources {
+		if s.Name == name {
+			return s.Time
+		}
+	}
+	return &config.Time{}
+}
+
+func (b *builder) noEventTime(t *config.Transform, source string) {
+	if b.cfg.Broken {
+		return
+	}
+	at := t.Place("window")
+	for _, s := range b.cfg.Sources {
+		if s.Name == source {
+			at = s.At
+		}
+	}
+	b.problem("TM3104", at, fmt.Sprintf("add [sources.%s.time] with assigner and timestamp, or assigner = \"processing\" for windows over the clock", source),
+		"the windows of %q follow event time, and the source %q says nothing about it", t.Name, source)
+}
+
+// checkWindow reports what the operator would not take, at the key it comes from.
+func (b *builder) checkWindow(t *config.Transform, w *Window) {
+	if t.Window.Type == "" {
+		return
+	}
+	s := w.Spec
+	complete := map[string]bool{
+		"tumbling": s.Size > 0 || s.CalendarN > 0, "sliding": s.Size > 0 && s.Slide > 0, "session": s.Gap > 0, "cumulative": s.Size > 0 && s.Slide > 0, "global": true,
+	}
+	if !complete[t.Window.Type] {
+		return // said by package config
+	}
+	if s.Type == window.Sliding && s.Slide > s.Size {
+		b.problem("TM2171", t.Place("window", "slide"), "make the slide at most as long as the size; for samples, filter by the time first",
+			"the slide is longer than the size, so records between two windows would be in none")
+	}
+	for _, m := range s.Check() {
+		b.problem("TM2171", windowPlace(t, m.Field), m.Hint, "%s: %s", m.Field, m.Message)
+	}
+}
+
+// windowPlace is where a setting of a window.Spec stands in the file.
+func windowPlace(t *config.Transform, field string) problem.Place {
+	switch field {
+	case "allowed_lateness", "mode":
+		return t.Place(field)
+	case "late_every":
+		return t.Place("late_firing")
+	case "trigger":
+		if v := t.Value("trigger", "type"); v != nil {
+			return v.At
+		}
+		return t.Place("trigger")
+	case "count", "interval":
+		return t.Place("trigger", field)
+	case "purging":
+		return t.Place("trigger", "purge")
+	case "early_every", "early_processing_every", "early_count":
+		return t.Place("early", strings.TrimPrefix(field, "early_"))
+	}
+	return t.Place("window", field)
+}
+
+// aggregates turns calls into aggregate specs, and arguments that are more than a field into computed columns.
+func (b *builder) aggregates(t *config.Transform, w *Window, in Shape) {
+	taken := map[string]string{window.StartColumn: "the window's start", window.EndColumn: "the window's end"}
+	for _, k := range w.Keys {
+		taken[k] = "a key field"
+	}
+	if t.Meta {
+		for _, n := range []string{window.WatermarkColumn, window.FiringColumn, window.TimingColumn} {
+			taken[n] = "a column of meta"
+		}
+	}
+	if t.Mode == "retracting" {
+		taken[window.RetractColumn] = "a column of retracting results"
+	}
+	for _, n := range t.KeyBy {
+		if n.Name == window.StartColumn || n.Name == window.EndColumn {
+			b.problem("TM3011", n.Value.At, "rename the field in a map before", "%q is the name of a column of the results already: %s", n.Name, taken[n.Name])
+		}
+	}
+	for _, a := range t.Aggregate {
+		spec, ok := b.aggregate(a, w, in)
+		if !ok {
+			continue
+		}
+		names := []string{a.Name}
+		if layout, err := aggregate.New([]aggregate.Spec{spec}); err == nil {
+			names = layout.Columns()
+		}
+		clash := false
+		for _, n := range names {
+			if what, there := taken[n]; there {
+				b.problem("TM3011", a.Value.KeyAt, "choose another name", "%q is the name of a column of the results already: %s", n, what)
+				clash = true
+			}
+			taken[n] = "the aggregate " + a.Name
+		}
+		if !clash {
+			w.Aggregates = append(w.Aggregates, spec)
+		}
+	}
+	if layout, err := aggregate.New(w.Aggregates); err == nil {
+		w.Columns = window.Columns(w.Spec, layout, w.Env())
+	} else if len(w.Aggregates) > 0 {
+		b.problem("TM2153", t.Place("aggregate"), "", "aggregate: %s", err)
+	}
+}
+
+func (b *builder) aggregate(a config.Aggregate, w *Window, in Shape) (aggregate.Spec, bool) {
+	spec := aggregate.Spec{Name: a.Name, Func: a.Func}
+	f, ok := aggregate.Lookup(a.Func)
+	if !ok {
+		var names []string
+		for _, f := range aggregate.Funcs() {
+			names = append(names, f.Name)
+		}
+		b.problem("TM2152", a.At, didYouMean(a.Func, names, "there are"), "%s: there is no aggregate %q", a.Name, a.Func)
+		return spec, false
+	}
+	args := a.Args
+	wrong := func(at problem.Place, format string, v ...any) (aggregate.Spec, bool) {
+		b.problem("TM2153", at, "write "+signature(f), "%s: %s", a.Name, fmt.Sprintf(format, v...))
+		return spec, false
+	}
+	least, most := 0, 0
+	if f.Arg {
+		most++
+		if !f.Optional {
+			least++
+		}
+	}
+	if f.P || f.K {
+		most++
+		least++
+	}
+	if f.Limit > 0 {
+		most++
+	}
+	switch {
+	case len(args) < least:
+		return wrong(a.At, "%s takes %s, not %d", a.Func, arguments(least, most), len(args))
+	case len(args) > most:
+		return wrong(args[most].At, "%s takes %s, not %d", a.Func, arguments(least, most), len(args))
+	}
+	if f.Arg && len(args) > 0 {
+		name, ok := b.argument(a, args[0], w, in)
+		if !ok {
+			return spec, false
+		}
+		spec.Arg, args = name, args[1:]
+	}
+	if f.P {
+		p, err := strconv.ParseFloat(args[0].Text, 64)
+		if err != nil || !(p >= 0 && p <= 1) {
+			return wrong(args[0].At, "the quantile is a number from 0 to 1, not %s", args[0].Text)
+		}
+		spec.P, args = p, args[1:]
+	}
+	if f.K {
+		k, err := strconv.Atoi(args[0].Text)
+		if err != nil || k < 1 {
+			return wrong(args[0].At, "how many values is a whole number above 0, not %s", args[0].Text)
+		}
+		spec.K, args = k, args[1:]
+	}
+	if f.Limit > 0 && len(args) > 0 {
+		n, err := strconv.Atoi(args[0].Text)
+		if err != nil || n < 1 {
+			return wrong(args[0].At, "the bound is a whole number above 0, not %s", args[0].Text)
+		}
+		spec.Limit = n
+	}
+	if err := spec.Check(); err != nil {
+		return wrong(a.At, "%s", err)
+	}
+	return spec, true
+}
+
+// argument gives the column that an aggregate reads: the field itself, or a computed one.
+func (b *builder) argument(a config.Aggregate, arg config.Arg, w *Window, in Shape) (string, bool) {
+	name := "=" + arg.Text
+	col, _, ok := b.expr(name, arg.Text, a.Value, arg.Offset, in, a.Name)
+	if !ok {
+		return "", false
+	}
+	if col.Field != "" {
+		return col.Field, true
+	}
+	for _, c := range w.Computed {
+		if c.Name == name {
+			return name, true
+		}
+	}
+	w.Computed = append(w.Computed, col)
+	return name, true
+}
+
+func arguments(least, most int) string {
+	switch {
+	case most == 0:
+		return "no argument"
+	case least == most && most == 1:
+		return "1 argument"
+	case least == most:
+		return fmt.Sprintf("%d arguments", most)
+	}
+	return fmt.Sprintf("%d to %d arguments", least, most)
+}
+
+// signature shows how a function is called.
+func signature(f aggregate.Func) string {
+	var args []string
+	if f.Arg {
+		args = append(args, "x")
+	}
+	if f.P {
+		args = append(args, "0.99")
+	}
+	if f.K {
+		args = append(args, "10")
+	}
+	call := func(args []string) string { return f.Name + "(" + strings.Join(args, ", ") + ")" }
+	s := call(args)
+	if f.Optional {
+		s = call(nil) + " or " + s
+	}
+	if f.Limit > 0 {
+		s += " or, with a bound, " + call(append(args, strconv.Itoa(f.Limit)))
+	}
+	return s
+}
+
+// windowShape is the shape of a window's results.
+func windowShape(w *Window, in Shape) Shape {
+	var out Shape
+	for _, name := range w.Columns {
+		f := Field{name, "any"}
+		switch name {
+		case window.StartColumn, window.EndColumn, window.WatermarkColumn:
+			f.Type = "timestamp"
+		case window.FiringColumn:
+			f.Type = "int"
+		case window.TimingColumn:
+			f.Type = "string"
+		case window.RetractColumn:
+			f.Type = "bool"
+		}
+		if has(w.Keys, name) {
+			f.Type, _ = in.find(name)
+		}
+		for _, a := range w.Aggregates {
+			if a.Name == name && (a.Func == "count" || a.Func == "count_distinct") {
+				f.Type = "int"
+			}
+		}
+		out.Fields = append(out.Fields, f)
+	}
+	if len(w.Columns) == 0 {
+		out.Unknown = true // there were mistakes
+	}
+	return out
+}
