@@ -31,6 +31,10 @@ func (e Env) Logger() hclog.Logger {
 func (e Env) Pipeline() string  { return e.place.Pipeline }
 func (e Env) Component() string { return e.place.Component }
 
+// Store names the pipeline's state store. Row numbers mean something only within one: a sink that finds its books kept for another
+// store begins anew.
+func (e Env) Store() string { return e.place.Store }
+
 // Count raises a counter that shows on the daemon's /metrics, with the plugin's name in front.
 func (e Env) Count(name, help string, n float64) { e.metrics.Add(name, help, n) }
 

@@ -12,6 +12,9 @@ import (
 type Place struct {
 	Pipeline  string
 	Component string
+	// Store names the pipeline's state store; it is random and made with the store. Row numbers mean something only within one: a sink
+	// that finds books of another begins anew.
+	Store string
 }
 
 // AssignerOpen starts an assigner.

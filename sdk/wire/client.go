@@ -122,5 +122,5 @@ func (c *Client) ended(ctx context.Context, err error) error {
 }
 
 func wireOpen(plugin string, options []byte, place Place) *pluginv1.Open {
-	return &pluginv1.Open{Plugin: plugin, Options: options, Pipeline: place.Pipeline, Component: place.Component}
+	return &pluginv1.Open{Plugin: plugin, Options: options, Pipeline: place.Pipeline, Component: place.Component, Store: place.Store}
 }

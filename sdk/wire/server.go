@@ -159,7 +159,7 @@ func optionErrors(list []*pluginv1.OptionError, otherwise error) error {
 }
 
 func placeOf(o *pluginv1.Open) Place {
-	return Place{Pipeline: o.GetPipeline(), Component: o.GetComponent()}
+	return Place{Pipeline: o.GetPipeline(), Component: o.GetComponent(), Store: o.GetStore()}
 }
 
 var errNotOpen = errors.New("the first request of a stream must be open")

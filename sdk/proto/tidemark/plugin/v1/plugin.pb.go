@@ -526,9 +526,12 @@ type Open struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	Plugin string                 `protobuf:"bytes,1,opt,name=plugin,proto3" json:"plugin,omitempty"`
 	// A JSON object: the component's table.
-	Options       []byte `protobuf:"bytes,2,opt,name=options,proto3" json:"options,omitempty"`
-	Pipeline      string `protobuf:"bytes,3,opt,name=pipeline,proto3" json:"pipeline,omitempty"`
-	Component     string `protobuf:"bytes,4,opt,name=component,proto3" json:"component,omitempty"`
+	Options   []byte `protobuf:"bytes,2,opt,name=options,proto3" json:"options,omitempty"`
+	Pipeline  string `protobuf:"bytes,3,opt,name=pipeline,proto3" json:"pipeline,omitempty"`
+	Component string `protobuf:"bytes,4,opt,name=component,proto3" json:"component,omitempty"`
+	// Names the pipeline's state store. Row numbers and positions mean something only within one store: a sink that finds books of
+	// another one begins anew.
+	Store         string `protobuf:"bytes,5,opt,name=store,proto3" json:"store,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -587,6 +590,13 @@ func (x *Open) GetPipeline() string {
 func (x *Open) GetComponent() string {
 	if x != nil {
 		return x.Component
+	}
+	return ""
+}
+
+func (x *Open) GetStore() string {
+	if x != nil {
+		return x.Store
 	}
 	return ""
 }
@@ -3024,12 +3034,13 @@ const file_tidemark_plugin_v1_plugin_proto_rawDesc = "" +
 	"\x04kind\x18\x05 \x01(\tR\x04kind\x12\x16\n" +
 	"\x06plugin\x18\x06 \x01(\tR\x06plugin\x12\x1a\n" +
 	"\bpipeline\x18\a \x01(\tR\bpipeline\x12\x1c\n" +
-	"\tcomponent\x18\b \x01(\tR\tcomponent\"r\n" +
+	"\tcomponent\x18\b \x01(\tR\tcomponent\"\x88\x01\n" +
 	"\x04Open\x12\x16\n" +
 	"\x06plugin\x18\x01 \x01(\tR\x06plugin\x12\x18\n" +
 	"\aoptions\x18\x02 \x01(\fR\aoptions\x12\x1a\n" +
 	"\bpipeline\x18\x03 \x01(\tR\bpipeline\x12\x1c\n" +
-	"\tcomponent\x18\x04 \x01(\tR\tcomponent\"\b\n" +
+	"\tcomponent\x18\x04 \x01(\tR\tcomponent\x12\x14\n" +
+	"\x05store\x18\x05 \x01(\tR\x05store\"\b\n" +
 	"\x06Opened\"]\n" +
 	"\x06Failed\x12\x18\n" +
 	"\amessage\x18\x01 \x01(\tR\amessage\x129\n" +
