@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strings"
 
+	cockroach "github.com/cockroachdb/errors"
 	"github.com/cockroachdb/errors/oserror"
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -65,7 +67,11 @@ func cause(err error) string {
 	if errors.As(err, &path) {
 		return path.Op + " " + path.Path + ": " + path.Err.Error()
 	}
-	return err.Error()
+	text := err.Error()
+	if details := cockroach.FlattenDetails(err); details != "" { // the database tells file and offset there
+		text += " (" + strings.ReplaceAll(details, "\n", " ") + ")"
+	}
+	return text
 }
 
 // Classify turns an error of the file system or of the database, met while doing something to path, into an *Error. An *Error, and nil,
@@ -87,8 +93,7 @@ func Classify(err error, path, doing string) error {
 		e.Kind = Missing
 		e.Hint = "the database inside this state directory is gone; restore a savepoint with `tidemark savepoint restore`, or remove the directory to start from nothing"
 	case pebble.IsCorruptionError(err):
-		e.Kind = Damaged
-		e.Hint = "restore a savepoint with `tidemark savepoint restore`; to start from nothing, move the directory away yourself"
+		e.Kind, e.Hint = Damaged, damagedHint
 	case readOnlyError(err) || oserror.IsPermission(err):
 		e.Kind, e.Hint = Unwritable, unwritableHint()
 	case oserror.IsNotExist(err):
@@ -99,6 +104,8 @@ func Classify(err error, path, doing string) error {
 	}
 	return e
 }
+
+const damagedHint = "restore a savepoint with `tidemark savepoint restore`; to start from nothing, move the directory away yourself"
 
 func newError(kind Kind, path, hint, format string, args ...any) *Error {
 	return &Error{Kind: kind, Path: path, Hint: hint, Summary: fmt.Sprintf(format, args...)}

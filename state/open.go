@@ -2,6 +2,7 @@ package state
 
 import (
 	"errors"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -121,6 +122,11 @@ func (s *Store) open(version int) error {
 			return err
 		}
 	}
+	if version == 0 {
+		if err := s.refuseLeftovers(); err != nil {
+			return err
+		}
+	}
 	o := s.pebbleOptions()
 	o.ErrorIfNotExists = version > 0 || s.opts.ReadOnly
 	db, err := s.openDatabase(o)
@@ -128,11 +134,20 @@ func (s *Store) open(version int) error {
 		return err
 	}
 	s.db = db
-	s.tableOptions = o.MakeWriterOptions(0, db.TableFormat())
 	if version == 0 {
-		if err := s.refuseLeftovers(); err != nil {
+		// The database raises its own format after it has begun its first log, which is therefore one that does not say how far it
+		// was synced: damage in it could not be told from its end. Opened again it begins a log of the new format.
+		if err := db.Close(); err != nil {
+			s.db = nil
+			return Classify(err, s.dir, "create the state")
+		}
+		o = s.pebbleOptions()
+		if s.db, err = s.openDatabase(o); err != nil {
 			return err
 		}
+	}
+	s.tableOptions = o.MakeWriterOptions(0, s.db.TableFormat())
+	if version == 0 {
 		if err := writeFormat(fs, s.dir); err != nil {
 			return Classify(err, s.dir, "write the format of the state")
 		}
@@ -154,8 +169,15 @@ func (s *Store) openDatabase(o *pebble.Options) (*pebble.DB, error) {
 	if strings.Contains(err.Error(), "format major version") {
 		return nil, &Error{Kind: TooNew, Path: path, Summary: "the database was written by a newer tidemark", Err: err, Hint: "run the newer tidemark"}
 	}
+	if at := badTable.FindStringSubmatch(err.Error()); at != nil { // the database checks names and sizes of all its tables
+		path = s.opts.FS.PathJoin(path, at[1]+".sst")
+		return nil, &Error{Kind: Damaged, Path: path, Summary: "open the state", Err: err, Hint: damagedHint}
+	}
 	return nil, Classify(err, path, "open the state")
 }
+
+// badTable is how Pebble's consistency check (checkConsistency in open.go) speaks of a table that is gone or has another size.
+var badTable = regexp.MustCompile(`L\d+: (\d+): (?:object size mismatch|.* unknown to the objstorage provider)`)
 
 // prepare makes the directory ready for writing: it proves that it can be written to before any source is opened.
 func (s *Store) prepare() error {
@@ -185,13 +207,24 @@ func (s *Store) prepare() error {
 // refuseLeftovers makes sure that a directory without a format file was never committed to: somebody has removed the file then, and
 // guessing its version could read the state wrongly.
 func (s *Store) refuseLeftovers() error {
-	it, err := s.db.NewIter(nil)
+	path := s.opts.FS.PathJoin(s.dir, dbName)
+	o := s.pebbleOptions()
+	o.ReadOnly, o.ErrorIfNotExists = true, true
+	db, err := s.openDatabase(o)
+	if errors.Is(err, pebble.ErrDBDoesNotExist) {
+		return nil // the usual case: there is nothing yet
+	}
 	if err != nil {
-		return Classify(err, s.dir, "read the state")
+		return err
+	}
+	defer func() { _ = db.Close() }()
+	it, err := db.NewIter(nil)
+	if err != nil {
+		return Classify(err, path, "read the state")
 	}
 	found := it.First()
 	if err := finish(it); err != nil {
-		return Classify(err, s.dir, "read the state")
+		return Classify(err, path, "read the state")
 	}
 	if found {
 		return newError(Damaged, s.opts.FS.PathJoin(s.dir, formatName),
