@@ -12,6 +12,7 @@ type Decoder struct {
 	format format
 	text   *textDecoder // the format's shared part; nil for json
 	named  []string     // see Names
+	bad    badRows
 }
 
 // format is what each format implements: it fills cols (cell by cell, all of them for every row that is not refused) for the
@@ -83,9 +84,9 @@ func (d *Decoder) Decode(b *batch.Batch) {
 		b.AddColumn(d.fields[i].Name)
 	}
 	cols := b.Columns[base:]
-	bad := badRows{rows: b.Bad}
-	d.format.decode(b, cols, &bad)
-	b.Bad = bad.rows
+	d.bad.rows = b.Bad
+	d.format.decode(b, cols, &d.bad)
+	b.Bad, d.bad.rows = d.bad.rows, nil
 	b.Narrow(from)
 	refused := len(b.Bad)
 	if d.text == nil {

@@ -20,6 +20,7 @@ type jsonFormat struct {
 	names   []*names // all objects on the way, to keep their forecasts fresh
 	all     []uint64 // one bit for each column
 	columns int
+	simple  bool // the fast way can be tried: an object with names is expected, and 64 columns or fewer
 	whole   bool
 	replace bool
 }
@@ -43,6 +44,7 @@ func newJSONFormat(fields []field, whole, replace bool) *jsonFormat {
 	for i := range f.columns {
 		f.all[i>>6] |= 1 << (i & 63)
 	}
+	f.simple = f.root.names != nil && len(f.root.targets) == 0 && len(f.root.items) == 0 && f.columns <= 64
 	f.scan.seen = make([]uint64, len(f.all))
 	return f
 }
@@ -67,7 +69,11 @@ func (f *jsonFormat) decode(b *batch.Batch, cols []batch.Column, bad *badRows) {
 		ns.forget()
 	}
 	s := &f.scan
-	s.b, s.cols, s.overwrote = b, cols, false
+	s.b, s.overwrote = b, false
+	s.slots = s.slots[:0]
+	for i := range cols {
+		s.slots = append(s.slots, slot{cols[i].Kinds, cols[i].Bits, 0})
+	}
 	ascii := isASCII(b.Data)
 	if b.Sel == nil {
 		for i := range b.N {
@@ -78,7 +84,11 @@ func (f *jsonFormat) decode(b *batch.Batch, cols []batch.Column, bad *badRows) {
 			f.row(b, int(i), ascii, bad)
 		}
 	}
-	s.b, s.cols, s.buf = nil, nil, nil
+	for i := range cols {
+		cols[i].Present |= s.slots[i].present
+	}
+	clear(s.slots)
+	s.b, s.buf = nil, nil
 }
 
 // overwrote says whether Present may tell too much after decode.
@@ -88,21 +98,19 @@ func (f *jsonFormat) row(b *batch.Batch, i int, ascii bool, bad *badRows) {
 	s := &f.scan
 	s.row = i
 	start, end := int(b.Offsets[i]), int(b.Offsets[i+1])-int(b.Trailer)
-	if ascii {
-		// Reading on in the whole arena saves the care at the end of each row. What is accepted ends exactly where the row
-		// ends, so not a byte beyond it was part of it; all else is read again within its bounds.
+	if ascii && f.simple && end+readAhead <= len(b.Data) && end > start && b.Data[start] == '{' && b.Data[end] == '\n' {
 		s.buf, s.ref = b.Data, 0
-		if start < len(b.Data) && b.Data[start] == '{' && f.root.names != nil && len(f.root.targets) == 0 {
-			clear(s.seen)
-			extra := len(b.Extra)
-			if p := s.object(start+1, f.root.names, 1); p == end || p > 0 && p < end && s.space(p) == end {
-				if !s.lone {
-					f.finish(start, end)
-					return
-				}
+		s.seen[0] = 0
+		extra := len(b.Extra)
+		// A row is accepted when its value ends exactly where the row does, so not a byte beyond it was part of it. All else
+		// is read again within its bounds.
+		if p := s.fastRow(start+1, end, f.root.names); p == end || p > 0 && p < end && s.space(p) == end {
+			if !s.lone {
+				f.finish(start, end)
+				return
 			}
-			b.Extra = b.Extra[:extra]
 		}
+		b.Extra = b.Extra[:extra]
 	}
 	f.carefully(b, i, start, end, ascii, bad)
 }
@@ -155,11 +163,15 @@ func (f *jsonFormat) finish(start, end int) {
 		}
 		for c := w << 6; c < min(w<<6+64, f.columns); c++ {
 			if s.seen[w]&(1<<(c&63)) == 0 {
-				s.cols[c].SetMissing(s.row)
+				t := &s.slots[c]
+				t.kinds[s.row], t.bits[s.row] = batch.Missing, 0
+				t.present |= 1 << batch.Missing
 			}
 		}
 	}
 	if f.whole {
-		s.cols[f.columns].Set(s.row, batch.JSON, s.ref+batch.Ref(start, end-start))
+		t := &s.slots[f.columns]
+		t.kinds[s.row], t.bits[s.row] = batch.JSON, s.ref+batch.Ref(start, end-start)
+		t.present |= 1 << batch.JSON
 	}
 }

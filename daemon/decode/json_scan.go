@@ -9,12 +9,12 @@ const maxDepth = 10000
 
 // jsonScanner walks one row after the other and writes wanted values into cells. A place of -1 means failure, told by fail.
 type jsonScanner struct {
-	buf  []byte // what is read; a row may be a part of it
-	ref  uint64 // the reference of buf[0]
-	b    *batch.Batch
-	row  int
-	cols []batch.Column
-	seen []uint64 // one bit a column: its field was in this row
+	buf   []byte // what is read; a row may be a part of it
+	ref   uint64 // the reference of buf[0]
+	b     *batch.Batch
+	row   int
+	slots []slot
+	seen  []uint64 // one bit a column: its field was in this row
 
 	overwrote bool // some cell was written twice, so Present may tell too much
 	lone      bool // a string of this row has half a surrogate pair
@@ -121,7 +121,7 @@ func (s *jsonScanner) write(start, end int, t target) {
 		s.set(t.column, batch.JSON, s.ref+batch.Ref(start, end-start))
 	default:
 		s.scalar(start, t.column, 0)
-		if col := &s.cols[t.column]; t.form == formExact && col.Kinds[s.row] == batch.Float {
+		if t.form == formExact && s.slots[t.column].kinds[s.row] == batch.Float {
 			s.set(t.column, batch.JSON, s.ref+batch.Ref(start, end-start))
 		}
 	}
@@ -129,9 +129,9 @@ func (s *jsonScanner) write(start, end int, t target) {
 
 // set writes a cell. The bit of a column is set the second time when a name stands twice in an object: the last one counts.
 func (s *jsonScanner) set(column int, k batch.Kind, v uint64) {
-	c := &s.cols[column]
-	c.Kinds[s.row], c.Bits[s.row] = k, v
-	c.Present |= 1 << k
+	c := &s.slots[column]
+	c.kinds[s.row], c.bits[s.row] = k, v
+	c.present |= 1 << k
 	w, bit := column>>6, uint64(1)<<(column&63)
 	if s.seen[w]&bit != 0 {
 		s.overwrote = true
@@ -167,7 +167,11 @@ func (s *jsonScanner) object(p int, ns *names, depth int) int {
 	if depth > maxDepth {
 		return s.fail(p, "nested too deep")
 	}
-	prev := &ns.head
+	return s.members(p, ns, &ns.head, depth)
+}
+
+// members reads an object on from p, where prev was the last text before a value.
+func (s *jsonScanner) members(p int, ns *names, prev *link, depth int) int {
 	for {
 		l := prev.next
 		switch {
@@ -184,7 +188,8 @@ func (s *jsonScanner) object(p int, ns *names, depth int) int {
 		if n != nil && s.twice(n) {
 			s.clear(n)
 		}
-		if p = s.value(p, n, depth); p < 0 {
+		// A text that was learned without a space before the value also matches where there is one.
+		if p = s.value(s.space(p), n, depth); p < 0 {
 			return -1
 		}
 		prev = l
@@ -213,28 +218,26 @@ func (s *jsonScanner) member(p int, ns *names, prev *link) (*link, int) {
 	if s.at(p) != '"' {
 		return nil, s.fail(p, "a name in quotes is missing")
 	}
-	name, p := s.readName(p + 1)
-	if p < 0 {
-		return nil, -1
+	from := p + 1
+	p = stringStop(s.buf, from)
+	var escaped []byte
+	nameEnd := p
+	if s.at(p) != '"' {
+		// The escapes of a name are looked at each time: it may have half a surrogate pair.
+		if nameEnd = s.stringEnd(p); nameEnd < 0 {
+			return nil, -1
+		}
+		s.name = appendUnescaped(s.name[:0], s.buf[from:nameEnd])
+		escaped = s.name
 	}
-	if p = s.space(p); s.at(p) != ':' {
+	if p = s.space(nameEnd + 1); s.at(p) != ':' {
 		return nil, s.fail(p, "a colon is missing after the name")
 	}
 	p = s.space(p + 1)
-	return ns.learn(prev, s.buf[start:p], ns.find(name)), p
-}
-
-// readName reads a name from after its quote, and returns it without escapes and the place after the closing quote.
-func (s *jsonScanner) readName(p int) ([]byte, int) {
-	end := stringStop(s.buf, p)
-	if s.at(end) == '"' {
-		return s.buf[p:end], end + 1
+	if escaped != nil {
+		return ns.passing(escaped, p-start), p
 	}
-	if end = s.stringEnd(end); end < 0 {
-		return nil, -1
-	}
-	s.name = appendUnescaped(s.name[:0], s.buf[p:end])
-	return s.name, end + 1
+	return ns.learn(prev, s.buf, start, from, nameEnd, p), p
 }
 
 // twice says whether n, which leads further down, has already been met in this row.
