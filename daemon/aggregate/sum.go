@@ -217,7 +217,7 @@ func finite(bits uint64) bool { return bits>>52&0x7ff != 0x7ff }
 func decodeWide(d *decoder, flags uint64, h *Heap) exact {
 	e, sign := d.varint(), d.varint()
 	m := new(big.Int).SetBytes(d.bytes(d.uvarint()))
-	if flags&sawFloat == 0 && e < 0 || e < -wideBias || e > wideBias || int(e)+m.BitLen() > wideBias+128 {
+	if flags&sawFloat == 0 && e < 0 || e < -wideBias || e > 2*wideBias || int(e)+m.BitLen() > wideBias+128 {
 		d.fail("a sum of %d bits at %d", m.BitLen(), e)
 		return exact{}
 	}
