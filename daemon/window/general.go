@@ -226,7 +226,7 @@ func (g *general) take(i, row uint32, ts int64) {
 		timing := OnTime
 		if g.spec.Type != Global {
 			timing = Early
-			if g.now() >= e.span.MaxTimestamp() {
+			if g.watermark >= e.span.MaxTimestamp() && !g.spec.ProcessingTime {
 				timing = Late
 			}
 		}

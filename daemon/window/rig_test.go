@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"testing"
 
 	"github.com/stretchr/testify/require"
 	"github.com/tidemark-stream/tidemark/daemon/aggregate"
@@ -47,10 +46,17 @@ type testResult struct {
 	retract    bool
 }
 
+// testingT is a *testing.T or a *rapid.T.
+type testingT interface {
+	require.TestingT
+	Helper()
+	Fatalf(format string, args ...any)
+}
+
 // rig drives the shards of one operator like the daemon does: rows are routed by key, results merged into one order, and a restart
 // goes through what the snapshots have left in a store.
 type rig struct {
-	t      testing.TB
+	t      testingT
 	spec   Spec
 	layout *aggregate.Layout
 	env    Env
@@ -75,7 +81,7 @@ type storedPlace struct {
 	key  string
 }
 
-func newRig(t testing.TB, e engine, spec Spec, meta bool, shards int, aggs ...aggregate.Spec) *rig {
+func newRig(t testingT, e engine, spec Spec, meta bool, shards int, aggs ...aggregate.Spec) *rig {
 	t.Helper()
 	require.Empty(t, spec.Check())
 	layout, err := aggregate.New(aggs)
@@ -135,16 +141,16 @@ func (r *rig) restart(shards int) {
 	}
 	for _, op := range r.ops {
 		op.RestoreWatermark(r.watermark)
+		op.Snapshot(unchanged{r.t})
 		if r.now != math.MinInt64 {
 			op.AdvanceProcessingTime(r.now)
 		}
-		op.Snapshot(unchanged{r.t})
 	}
 	require.Equal(r.t, live, r.live(), "windows after a restart")
 }
 
 // unchanged is a store to which nothing may be written.
-type unchanged struct{ t testing.TB }
+type unchanged struct{ t testingT }
 
 func (u unchanged) Set(time int64, _ uint64, key, _ []byte) {
 	u.t.Fatalf("nothing has changed, but %q at %d is stored again", key, time)

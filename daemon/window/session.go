@@ -11,8 +11,9 @@ import (
 //
 // With a MaxLength no session grows longer than that, by these rules:
 //
-//   - A row belongs to the session before it when it touches that and lies less than MaxLength after its start; the session then ends
-//     at its start + MaxLength at the latest. A row that lies further on begins a session of its own, though the two may touch.
+//   - A row belongs to the last session that began at or before it when it touches that and lies less than MaxLength after its start;
+//     the session then ends at its start + MaxLength at the latest. A row that lies further on begins a session of its own, though
+//     the two may touch.
 //   - Two sessions that a row joins become one only when the whole is not longer than MaxLength; otherwise the earlier one ends where
 //     the later one starts.
 //
@@ -136,10 +137,10 @@ func (g *general) stretch(e *entry, whole Span) {
 		g.unstore(e)
 	}
 	e.span = whole
-	if g.rules.end != endByRows && !g.spec.ProcessingTime {
-		return
+	if g.rules.end != endByRows {
+		return // by the clock a session is dropped when it has fired, so none that has is ever stretched
 	}
-	if g.now() < whole.MaxTimestamp() {
+	if g.watermark < whole.MaxTimestamp() {
 		e.flags &^= ended
 		e.lateDue = notDue
 	} else {
