@@ -6,6 +6,8 @@ import (
 	"github.com/tidemark-stream/tidemark/plugins/assigner/marker"
 	"github.com/tidemark-stream/tidemark/plugins/assigner/periodic"
 	"github.com/tidemark-stream/tidemark/plugins/assigner/punctuated"
+	filesink "github.com/tidemark-stream/tidemark/plugins/sink/file"
+	"github.com/tidemark-stream/tidemark/plugins/sink/stdout"
 	"github.com/tidemark-stream/tidemark/plugins/source/generate"
 	"github.com/tidemark-stream/tidemark/plugins/source/socket"
 	"github.com/tidemark-stream/tidemark/plugins/source/stdin"
@@ -21,5 +23,7 @@ func All() []sdk.Plugin {
 		marker.Plugin(),
 		periodic.Plugin(),
 		punctuated.Plugin(),
+		filesink.Plugin(),
+		stdout.Plugin(),
 	}
 }
