@@ -38,7 +38,7 @@ type coordinator struct {
 	interval    time.Duration
 	minInterval time.Duration
 	timeout     time.Duration
-	parts       int // contributions that make a cut
+	parts       int                                             // contributions that make a cut
 	request     func(ctx context.Context, barrier uint64) error // brings a barrier into every lane
 	commit      func(ctx context.Context, c *cut) error
 	next        uint64

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -30,17 +31,6 @@ const (
 type columnizer interface {
 	// Columns fills b.Columns and b.Times.
 	Columns(b *batch.Batch)
-}
-
-// guard looks at a batch's times before the assigner does. It may refuse rows, keep them for later, and bring kept ones back.
-type guard interface {
-	// Check narrows b. It returns rows that were held and are released now, as a batch to be treated like one that came right before b,
-	// or nil.
-	Check(b *batch.Batch, now int64) (released *batch.Batch)
-	// Flush gives up on what is still held when a partition ends: a batch with those rows refused, or nil.
-	Flush(partition uint32) *batch.Batch
-	Snapshot() []byte
-	Restore([]byte) error
 }
 
 // laneConfig is what a lane is built from.
@@ -83,7 +73,7 @@ type lane struct {
 	ready    chan *item
 	requests chan uint64
 
-	gated atomic.Bool                  // intake waits for room
+	gated atomic.Bool                 // intake waits for room
 	asks  chan chan<- watermarkStatus // questions for answers
 
 	// Owned by answers.
@@ -97,6 +87,8 @@ type lane struct {
 	// Owned by emit.
 	partitions map[uint32]*partition
 	gone       map[string]partitionState // partitions of an earlier run that have not come back, and ended ones
+
+	latenessMu sync.Mutex // the sketch is read by whoever asks for a summary
 
 	counts    laneCounts
 	watermark atomic.Int64 // the combined one
@@ -269,7 +261,7 @@ func (l *lane) intake(ctx context.Context) error {
 		switch ev.Kind {
 		case wire.SourceBatch:
 			b := ev.Batch
-			b.Partition = ev.Partition
+			b.Source, b.Partition = l.number, ev.Partition
 			l.counts.In.Add(int64(b.N + len(b.Rejects)))
 			l.counts.Bytes.Add(int64(len(b.Data)))
 			it.done = make(chan struct{}, 1)
@@ -278,6 +270,7 @@ func (l *lane) intake(ctx context.Context) error {
 			}
 		case wire.PartitionAdded:
 			it.kind = addedItem
+			l.places.add(l.number, ev.Partition, ev.Name)
 		case wire.PartitionEnded:
 			it.kind = endedItem
 		case wire.PartitionIdle:
@@ -330,12 +323,13 @@ func (l *lane) call(ctx context.Context, it *item, open *[]uint32) error {
 		if err := l.wait(ctx, it); err != nil {
 			return err
 		}
-		if l.guard != nil {
-			if released := l.guard.Check(it.batch, l.now()); released != nil {
-				if err := l.callBatch(ctx, &item{partition: it.partition, batch: released}); err != nil {
-					return err
-				}
-			}
+		if l.maxAhead.Limit > 0 {
+			now := l.now()
+			l.maxAhead.Apply(it.batch, now)
+			it.batch.Marks, _ = l.maxAhead.Marks(it.batch.Marks, now)
+		}
+		if l.jumps != nil {
+			return l.callAll(ctx, it.partition, l.jumps.Apply(it.batch, nil))
 		}
 		return l.callBatch(ctx, it)
 	case addedItem:
@@ -346,11 +340,9 @@ func (l *lane) call(ctx context.Context, it *item, open *[]uint32) error {
 			*open = append(*open, it.partition)
 		}
 	case endedItem:
-		if l.guard != nil {
-			if refused := l.guard.Flush(it.partition); refused != nil {
-				if err := l.callBatch(ctx, &item{partition: it.partition, batch: refused}); err != nil {
-					return err
-				}
+		if l.jumps != nil {
+			if err := l.callAll(ctx, it.partition, l.jumps.End(it.partition, nil)); err != nil {
+				return err
 			}
 		}
 		if assign {
@@ -378,8 +370,8 @@ func (l *lane) call(ctx context.Context, it *item, open *[]uint32) error {
 			return l.callTick(ctx, *open)
 		}
 	case barrierItem:
-		if l.guard != nil {
-			it.guard = l.guard.Snapshot()
+		if l.jumps != nil {
+			it.guard = l.jumps.Snapshot(nil)
 		}
 		if assign {
 			if err := l.assigner.Barrier(it.barrier); err != nil {
@@ -399,6 +391,15 @@ func (l *lane) callBatch(ctx context.Context, it *item) error {
 		it.answered = true
 	}
 	return send(ctx, l.assigned, it)
+}
+
+func (l *lane) callAll(ctx context.Context, partition uint32, batches []*batch.Batch) error {
+	for _, b := range batches {
+		if err := l.callBatch(ctx, &item{partition: partition, batch: b}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (l *lane) callTick(ctx context.Context, partitions []uint32) error {
@@ -577,9 +578,9 @@ func (l *lane) assignedBatch(ctx context.Context, it *item, markers []uint32, no
 			b.Marks = append(b.Marks, batch.Mark{After: uint32(b.N), Watermark: w})
 		}
 	}
-	if l.lateness != nil {
-		l.lateness.observe(b)
-	}
+	l.latenessMu.Lock()
+	l.lateness.Observe(it.partition, b.Times, b.Sel)
+	l.latenessMu.Unlock()
 	var activated bool
 	l.marks, activated = l.combine.Apply(it.partition, b.N, b.Marks, now, l.marks[:0])
 	b.Marks = append(b.Marks[:0], l.marks...)
@@ -673,6 +674,9 @@ func (l *lane) emitItem(ctx context.Context, it *item) error {
 		if err := main.barrier(it.barrier); err != nil {
 			return err
 		}
+		if err := l.letters.readers.barrier(it.barrier); err != nil {
+			return err
+		}
 	}
 	for _, idle := range it.idle {
 		if err := main.idle(idle); err != nil {
@@ -684,16 +688,12 @@ func (l *lane) emitItem(ctx context.Context, it *item) error {
 
 func (l *lane) emitBatch(it *item) error {
 	b := it.batch
-	name := ""
-	if p := l.partitions[it.partition]; p != nil {
-		name = p.name
-		if len(b.Position) > 0 {
-			p.position = append(p.position[:0:0], b.Position...)
-		}
+	if p := l.partitions[it.partition]; p != nil && len(b.Position) > 0 {
+		p.position = append(p.position[:0:0], b.Position...)
 	}
 	if n := len(b.Rejects) + len(b.Bad); n > 0 {
 		l.counts.Rejected.Add(int64(n))
-		if err := l.refused(b, name); err != nil {
+		if err := l.letters.refused(b); err != nil {
 			return err
 		}
 	}

@@ -171,6 +171,15 @@ func Group(hash uint64) int { return int(hash >> 57) }
 // shard are sorted over all shards in shard order.
 func Shard(hash uint64, n int) int { return Group(hash) * n / Groups }
 
+// Range is the first and the last hash that shard i of n owns. Shards beyond the number of groups own none: ok is false.
+func Range(i, n int) (first, last uint64, ok bool) {
+	from, to := (i*Groups+n-1)/n, ((i+1)*Groups+n-1)/n // the groups g with g*n/Groups == i
+	if from >= to {
+		return 0, 0, false
+	}
+	return uint64(from) << 57, uint64(to)<<57 - 1, true
+}
+
 // Decode writes a key's fields as cell row of cols, which are columns of b, one for each key field.
 func Decode(tag uint8, payload []byte, b *batch.Batch, cols []*batch.Column, row int) error {
 	if tag != Composite {

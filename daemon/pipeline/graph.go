@@ -1,0 +1,71 @@
+package pipeline
+
+import (
+	"github.com/tidemark-stream/tidemark/daemon/plan"
+)
+
+// path is one reader of a port as batches meet it: a stateless step with its own readers, or an input of a stage or sink. A step that
+// reads two sources is on two paths, and what follows it has two inputs: so each stream keeps its order and its watermark.
+type path struct {
+	step   *plan.Step // stateless, or a window when input counts
+	sink   *plan.Sink
+	input  int     // number of the input at the stage or sink
+	main   []*path // readers of a stateless step
+	errors []*path // readers of a stateless step's errors port
+}
+
+// graph is a plan's wiring, path by path.
+type graph struct {
+	plan    *plan.Plan
+	sources map[string]*ports // by source
+	stages  map[string]*ports // by window step
+	inputs  map[string]int    // number of inputs of each stage and sink
+}
+
+// ports are the readers of a component that has streams of its own.
+type ports struct{ main, errors, late []*path }
+
+func newGraph(p *plan.Plan) *graph {
+	g := &graph{plan: p, sources: map[string]*ports{}, stages: map[string]*ports{}, inputs: map[string]int{}}
+	for _, s := range p.Sources {
+		g.sources[s.Name] = &ports{main: g.readers(s.Name, plan.Main), errors: g.readers(s.Name, plan.Errors)}
+	}
+	for _, s := range p.Steps {
+		if keyed(s) {
+			g.stages[s.Name] = &ports{main: g.readers(s.Name, plan.Main), errors: g.readers(s.Name, plan.Errors), late: g.readers(s.Name, plan.Late)}
+		}
+	}
+	return g
+}
+
+// keyed reports whether a step has state by key, and so shards.
+func keyed(s *plan.Step) bool { return s.Window != nil || s.Dedup != nil }
+
+func (g *graph) readers(from string, port plan.Port) []*path {
+	var out []*path
+	for _, r := range g.plan.Readers(from, port) {
+		p := &path{}
+		if r.Sink {
+			p.sink = g.sink(r.Name)
+		} else {
+			p.step = g.plan.Step(r.Name)
+		}
+		if p.sink != nil || keyed(p.step) {
+			p.input = g.inputs[r.Name]
+			g.inputs[r.Name]++
+		} else {
+			p.main, p.errors = g.readers(r.Name, plan.Main), g.readers(r.Name, plan.Errors)
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
+func (g *graph) sink(name string) *plan.Sink {
+	for _, s := range g.plan.Sinks {
+		if s.Name == name {
+			return s
+		}
+	}
+	return nil
+}

@@ -1,0 +1,167 @@
+// Package pipeline runs one pipeline: it builds the parts a plan names, wires them, keeps them going and stops them in order.
+//
+// A [Pipeline] lives through attempts. Each attempt opens the state, restores what the last commit holds, starts plugins, stages
+// and sinks, and runs until the sources end, until it is told to stop, or until something fails; after a failure the next
+// attempt goes on from the last commit, with a growing pause between them.
+//
+// What belongs to one attempt:
+//
+//	lane (one a source)   intake ─▶ workers: decode ─▶ guard, assigner ─▶ combine ─▶ workers: transforms, keys ─▶ emit
+//	stage (one a window)  shards and their collector, package shard
+//	sink                  rows joined, numbered and delivered, package deliver
+//	coordinator           barriers in, one commit out (I1)
+//
+// Everything between two goroutines is bounded (I6). Backpressure acts at a lane's intake: when results wait that no sink takes, no
+// more input is taken, while barriers still pass. So a stuck sink never keeps a checkpoint from being taken.
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/tidemark-stream/tidemark/daemon/clock"
+	"github.com/tidemark-stream/tidemark/daemon/config"
+	"github.com/tidemark-stream/tidemark/daemon/plan"
+	"github.com/tidemark-stream/tidemark/sdk/wire"
+)
+
+// Plugins opens running plugins. Implementations start processes, or run a shipped plugin inside the daemon, as the plan says; the
+// pipeline sees no difference. policy may be nil.
+type Plugins interface {
+	OpenSource(ctx context.Context, p plan.Plugin, policy *config.PluginPolicy, open wire.SourceOpen) (wire.Source, error)
+	OpenAssigner(ctx context.Context, p plan.Plugin, policy *config.PluginPolicy, open wire.AssignerOpen) (wire.Assigner, error)
+	OpenTransform(ctx context.Context, p plan.Plugin, policy *config.PluginPolicy, open wire.TransformOpen) (wire.Transform, error)
+	OpenSink(ctx context.Context, p plan.Plugin, policy *config.PluginPolicy, open wire.SinkOpen) (wire.Sink, error)
+}
+
+// Settings is what a pipeline is given beside its plan.
+type Settings struct {
+	Clock    clock.Clock
+	Plugins  Plugins
+	StateDir string // the pipeline's own directory; it is made
+	Log      *slog.Logger
+	Workers  int // decoding goroutines and shards where the plan does not say; 0 = GOMAXPROCS
+	// StopTimeout bounds an orderly stop; after it the pipeline is ended where it is, at its last commit.
+	StopTimeout time.Duration
+}
+
+// Pipeline is one pipeline's life. Use New, then Run once; the other methods may be called at any time by any goroutine.
+type Pipeline struct {
+	plan *plan.Plan
+	set  Settings
+
+	mu      sync.Mutex
+	current *attempt
+	state   State
+	since   time.Time
+	failure error // of the last attempt
+	tries   int
+	total   Summary
+}
+
+// State is what a pipeline is doing.
+type State string
+
+// The states.
+const (
+	Starting State = "starting"
+	Running  State = "running"
+	Stopping State = "stopping"
+	Waiting  State = "waiting" // for the next attempt after a failure
+	Finished State = "finished"
+	Stopped  State = "stopped"
+	Failed   State = "failed" // for good
+)
+
+// New makes a pipeline that has not started.
+func New(p *plan.Plan, set Settings) *Pipeline {
+	if set.StopTimeout == 0 {
+		set.StopTimeout = 30 * time.Second
+	}
+	return &Pipeline{plan: p, set: set, state: Starting, since: set.Clock.Now(), total: Summary{Pipeline: p.Name}}
+}
+
+// Permanent marks a failure that another attempt will not mend: a damaged state directory, a plugin that is not there.
+func Permanent(err error) error { return &permanentError{err} }
+
+type permanentError struct{ err error }
+
+func (e *permanentError) Error() string { return e.err.Error() }
+func (e *permanentError) Unwrap() error { return e.err }
+
+// Run runs the pipeline until its sources have ended and all results are delivered (nil), until ctx is done and an orderly stop is
+// committed (nil), or until it fails for good.
+func (p *Pipeline) Run(ctx context.Context) error {
+	r := p.plan.Restart
+	pause := r.Backoff
+	for {
+		begun := p.set.Clock.Now()
+		end, err := p.attempt(ctx)
+		if err == nil {
+			p.enter(end, nil)
+			return nil
+		}
+		if ctx.Err() != nil {
+			p.enter(Failed, err)
+			return fmt.Errorf("stop: %w", err)
+		}
+		if r.ResetAfter > 0 && p.set.Clock.Since(begun) >= r.ResetAfter {
+			p.tries, pause = 0, r.Backoff
+		}
+		p.tries++
+		var permanent *permanentError
+		if errors.As(err, &permanent) || r.MaxAttempts > 0 && p.tries >= r.MaxAttempts {
+			p.enter(Failed, err)
+			return err
+		}
+		p.enter(Waiting, err)
+		wait := time.Duration(float64(pause) * (0.75 + 0.5*rand.Float64()))
+		p.set.Log.Error("pipeline failed; it goes on from its last commit", "error", err, "attempt", p.tries, "pause", wait.Round(time.Millisecond).String())
+		timer := p.set.Clock.NewTimer(wait)
+		select {
+		case <-timer.C():
+		case <-ctx.Done():
+			timer.Stop()
+			p.enter(Stopped, nil)
+			return nil
+		}
+		pause = min(2*pause, max(r.MaxBackoff, r.Backoff))
+	}
+}
+
+func (p *Pipeline) enter(s State, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if err != nil {
+		p.failure = err
+	}
+	if p.state != s {
+		p.state, p.since = s, p.set.Clock.Now()
+	}
+}
+
+// attempt builds everything, runs it and takes it down.
+func (p *Pipeline) attempt(ctx context.Context) (State, error) {
+	p.enter(Starting, nil)
+	a, err := p.build(ctx)
+	if err != nil {
+		return Failed, err
+	}
+	defer a.close()
+	p.mu.Lock()
+	p.current = a
+	p.mu.Unlock()
+	defer func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.total.add(a)
+		p.current = nil
+	}()
+	p.enter(Running, nil)
+	return a.run(ctx)
+}
