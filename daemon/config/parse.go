@@ -39,7 +39,11 @@ func parseText(t *text, l *problem.List) (root *Table, broken bool) {
 			before := data
 			for _, d := range twice {
 				first, second := t.place(d.first.move(shift)), t.place(d.second.move(shift))
-				l.Add(t.problem("TM1003", second, fmt.Sprintf("%s is given twice", quote(lastKey(d.path))),
+				what := quote(lastKey(d.path))
+				if d.header {
+					what = "[" + strings.ReplaceAll(d.path, pathSep, ".") + "]"
+				}
+				l.Add(t.problem("TM1003", second, what+" is given twice",
 					fmt.Sprintf("it stands at line %d already; a name or key may be given once", first.Line)))
 				data = blank(data, d.region)
 			}

@@ -28,6 +28,7 @@ type scanner struct {
 type duplicate struct {
 	path          string
 	first, second span
+	header        bool // it is a table's header
 	region        span // all that the second one brings: its value, or the keys of its table
 }
 
@@ -58,7 +59,7 @@ func scan(text string) *scanner {
 			known := len(s.twice)
 			table = s.header()
 			if len(s.twice) > known {
-				s.twice[known].region = span{before, len(s.text)}
+				s.twice[known].region, s.twice[known].header = span{before, len(s.text)}, true
 				s.open, table = known+1, pathSep+"twice"+strconv.Itoa(known)
 			}
 		} else {

@@ -70,7 +70,11 @@ func readSink(comp Component, r *reader) *Sink {
 
 // checkFormat reports what the formatter would not take.
 func (s *Sink) checkFormat(r *reader) {
-	for key, formats := range map[string]string{"template": "text", "delimiter": "csv", "columns": "json csv", "time_format": "json csv text"} {
+	if v := r.table.Get("format"); v != nil && v.Str != s.Format {
+		return // the format is wrong, so nothing can be said about its options
+	}
+	for _, key := range []string{"template", "delimiter", "columns", "time_format"} {
+		formats := map[string]string{"template": "text", "delimiter": "csv", "columns": "json csv", "time_format": "json csv text"}[key]
 		if r.has(key) && !strings.Contains(formats, s.Format) {
 			hint := fmt.Sprintf("%s is for %s", key, strings.ReplaceAll(formats, " ", " and "))
 			if key == "template" {

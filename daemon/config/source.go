@@ -153,6 +153,10 @@ func readDecode(r *reader) *Decode {
 	s.Location = r.location("timezone")
 	s.Zones = r.zones("zones")
 	s.Year = clampInt(r.integer("year"))
+	if v := r.table.Get("format"); v != nil && v.Str != s.Format {
+		r.done()
+		return d // the format is wrong, so nothing can be said about its options
+	}
 	r.onlyFor(s.Format, map[string][]string{
 		"delimiter": {"csv", "delimited"}, "collapse": {"delimited"}, "header": {"csv"}, "quote": {"csv"}, "lazy_quotes": {"csv"},
 		"extra": {"csv", "delimited"}, "short": {"csv", "delimited"}, "pattern": {"regex"}, "partial": {"regex"},
@@ -233,11 +237,11 @@ func readTime(r *reader) *Time {
 func (t *Time) checkUnit(r *reader) {
 	if _, err := decode.NewTimestamps(t.Unit, decode.TimeOptions{Location: t.Location, Zones: t.Zones, Year: t.Year}); err != nil {
 		if v := r.table.Get("unit"); v != nil && v.Kind == KindString {
-			hint := "write s, ms, us, ns, rfc3339, auto, or a layout such as \"%Y-%m-%d %H:%M:%S\" or \"2006-01-02 15:04:05\""
+			hint := ""
 			if s := Suggest(v.Str, []string{"s", "ms", "us", "ns", "rfc3339", "auto"}); s != "" && len(v.Str) > 1 {
 				hint = "did you mean " + quote(s) + "?"
 			}
-			r.report("TM2162", v.At, hint, "unit %s is none: %s", quote(v.Str), err)
+			r.report("TM2162", v.At, hint, "%s", err)
 		}
 	}
 }

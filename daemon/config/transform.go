@@ -225,8 +225,8 @@ func (w *Window) readSize(r *reader) {
 				continue
 			}
 			n, err := strconv.Atoi(digits)
-			if err != nil || n < 1 || n > 100_000 {
-				r.report("TM2102", v.At, "write a number from 1 to 100000", "size is %s", v.Str)
+			if err != nil || n < 1 || n > 12_000 {
+				r.report("TM2102", v.At, "write a number from 1 to 12000", "size is %s", v.Str)
 				return
 			}
 			w.CalendarN, w.CalendarUnit = n, unit

@@ -50,6 +50,9 @@ func ParseDuration(s string) (time.Duration, error) {
 		if u < 0 {
 			u = len(rest)
 		}
+		if u == 0 && rest != "" && rest[0] == '.' {
+			return 0, errSyntax
+		}
 		if u == 0 {
 			return 0, errNoUnit
 		}

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"sort"
 	"strings"
 
 	"github.com/tidemark-stream/tidemark/daemon/config"
@@ -49,7 +50,7 @@ func sinkKeyNames() []string {
 // delivery checks the promise against what the sink can do.
 func (b *builder) delivery(c *config.Sink, s *Sink) {
 	can := s.Capability == sdk.Transactional || s.Capability == sdk.Idempotent
-	s.ExactlyOnce = c.Delivery == "exactly_once" || c.Delivery == "" && can
+	s.ExactlyOnce = can && c.Delivery != "at_least_once"
 	if c.Delivery == "exactly_once" && !can {
 		b.problem("TM3101", c.Place("delivery"), fmt.Sprintf("write delivery = \"at_least_once\", or take a sink that can: %s", strings.Join(b.exactSinks(), ", ")),
 			"the sink %q cannot promise exactly_once: after a crash its rows may come again", c.Plugin)
@@ -67,6 +68,7 @@ func (b *builder) exactSinks() []string {
 			out = append(out, name)
 		}
 	}
+	sort.Strings(out)
 	if out == nil {
 		return []string{"none is found here"}
 	}
