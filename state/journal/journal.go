@@ -1,0 +1,334 @@
+package journal
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/cockroachdb/errors/oserror"
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/tidemark-stream/tidemark/sdk/batch"
+	"github.com/tidemark-stream/tidemark/state"
+)
+
+// Sync says when records are synced to the disk; see the package's comment.
+type Sync string
+
+const (
+	SyncCommit Sync = "commit"
+	SyncAlways Sync = "always"
+	SyncNone   Sync = "none"
+)
+
+// Options say how to open a journal. The zero value is usable.
+type Options struct {
+	FS          vfs.FS // default: the disk
+	Sync        Sync   // default: SyncCommit
+	SegmentSize int64  // bytes at which a new segment begins; default 64 MiB
+
+	// Committed is the number that the last commit of the pipeline says to go on with, 0 if it says nothing. A journal that ends
+	// before it has lost records: with SyncNone the numbers go on behind the gap, otherwise it is an error.
+	Committed uint64
+}
+
+// Journal is a journal open for writing. A failed write or sync breaks it: all further calls answer with the same error, and what is
+// safe is found out by opening it again.
+type Journal struct {
+	dir  string
+	opts Options
+
+	// syncing is held while a file is synced, and taken before mu. It makes one sync serve all who wait for it.
+	syncing sync.Mutex
+	synced  int64 // under syncing (and written under mu too): bytes of the active file on the disk
+
+	mu       sync.Mutex
+	segments []segment // the last one is the active one
+	file     vfs.File
+	next     uint64
+	follows  uint64 // what the next segment to begin says of the one before
+	buf      []byte
+	err      error
+}
+
+// Open opens the journal in dir, which is created if need be, and cuts off a torn tail. Numbers begin at 1. All errors are *state.Error.
+func Open(dir string, opts Options) (*Journal, error) {
+	if opts.FS == nil {
+		opts.FS = vfs.Default
+	}
+	if opts.Sync == "" {
+		opts.Sync = SyncCommit
+	}
+	if opts.SegmentSize == 0 {
+		opts.SegmentSize = 64 << 20
+	}
+	j := &Journal{dir: dir, opts: opts}
+	if err := j.recover(); err != nil {
+		return nil, err
+	}
+	if err := j.begin(); err != nil {
+		return nil, state.Classify(err, dir, "begin a segment of the journal")
+	}
+	return j, nil
+}
+
+// recover finds the segments and the next number, and leaves the last segment whole and synced: the next one is to begin behind it.
+func (j *Journal) recover() error {
+	fs := j.opts.FS
+	if err := fs.MkdirAll(j.dir, 0o700); err != nil {
+		return state.Classify(err, j.dir, "create the journal")
+	}
+	if err := syncDir(fs, fs.PathDir(j.dir)); err != nil {
+		return state.Classify(err, j.dir, "create the journal")
+	}
+	segments, err := list(fs, j.dir)
+	if err != nil {
+		return err
+	}
+	j.next, j.follows = 1, 1
+	for last := len(segments) - 1; last >= 0; last-- { // those before a good one are checked when they are replayed
+		keep, err := j.mend(&segments[last])
+		if err != nil {
+			return err
+		}
+		if keep {
+			break
+		}
+		segments = segments[:last]
+	}
+	j.segments = segments
+	if j.next >= j.opts.Committed {
+		return nil
+	}
+	if j.opts.Sync != SyncNone {
+		return &state.Error{
+			Kind: state.BadJournal, Path: j.dir,
+			Summary: fmt.Sprintf("the journal ends before record %d, but the state counts on it up to record %d", j.next, j.opts.Committed),
+			Hint:    "put the journal back from where it was moved to; a state and its journal belong together",
+		}
+	}
+	j.next = j.opts.Committed
+	return nil
+}
+
+// mend looks at the last segment and sets j.next and j.follows. keep is false when there was nothing in it and the file is gone.
+func (j *Journal) mend(s *segment) (keep bool, err error) {
+	fs := j.opts.FS
+	path := fs.PathJoin(j.dir, s.name())
+	w, err := walk(fs, j.dir, *s, 0, nil)
+	if err != nil {
+		return false, err
+	}
+	j.next, j.follows = w.next, w.next
+	if w.next == s.first {
+		j.follows = w.follows // no records: the segment will be begun anew
+	}
+	switch {
+	case w.why == damage:
+		return false, damaged(fs, j.dir, *s, w.end, "a record is damaged")
+	case w.end == 0 && s.size > headerSize: // headers are synced before frames are written
+		return false, damaged(fs, j.dir, *s, 0, "the header is damaged")
+	case w.end == 0: // begun, and never written to
+		j.next, j.follows = 1, 1
+		return false, state.Classify(fs.Remove(path), path, "remove an empty segment of the journal")
+	case w.why == torn:
+		s.size = w.end
+		return true, state.Classify(cut(fs, j.dir, *s, w.end), path, "cut the torn tail off the journal")
+	}
+	return true, state.Classify(syncFile(fs, path), path, "sync the journal")
+}
+
+// begin starts the segment that the next record goes to. A segment that is there already with that number has no records in it.
+func (j *Journal) begin() error {
+	fs := j.opts.FS
+	s := segment{first: j.next}
+	f, err := fs.Create(fs.PathJoin(j.dir, s.name()), vfs.WriteCategoryUnspecified)
+	if err != nil {
+		return err
+	}
+	header := appendHeader(nil, s.first, j.follows)
+	_, err = f.Write(header)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err == nil {
+		err = syncDir(fs, j.dir)
+	}
+	if err != nil {
+		_ = f.Close()
+		return err
+	}
+	if n := len(j.segments); n > 0 && j.segments[n-1].first == s.first {
+		j.segments = j.segments[:n-1]
+	}
+	s.size = headerSize
+	j.segments, j.file, j.synced = append(j.segments, s), f, headerSize
+	return nil
+}
+
+// Append writes a batch as a source hands it over (rows, partition, position, rejects, times and marks) and returns its number. The
+// batch is only read.
+func (j *Journal) Append(b *batch.Batch) (number uint64, err error) {
+	return j.append(func(dst []byte) []byte { return appendBatch(dst, b) })
+}
+
+// AppendEvent writes something that is not a batch, such as the beginning of a partition. The bytes are the caller's business.
+func (j *Journal) AppendEvent(event []byte) (number uint64, err error) {
+	return j.append(func(dst []byte) []byte { return append(append(dst, kindEvent), event...) })
+}
+
+func (j *Journal) append(encode func([]byte) []byte) (uint64, error) {
+	number, file, end, err := j.write(encode)
+	if err == nil && j.opts.Sync == SyncAlways {
+		err = j.syncTo(file, end)
+	}
+	return number, err
+}
+
+func (j *Journal) write(encode func([]byte) []byte) (number uint64, file vfs.File, end int64, err error) {
+	// The active file can only change hands while nobody syncs it. Appending beside a running sync is fine otherwise.
+	if j.full() {
+		if err := j.rotate(); err != nil {
+			return 0, nil, 0, err
+		}
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.err != nil {
+		return 0, nil, 0, j.err
+	}
+	active := &j.segments[len(j.segments)-1]
+	j.buf = encode(beginFrame(j.buf[:0]))
+	if len(j.buf)-frameHeader > MaxRecord {
+		return 0, nil, 0, fmt.Errorf("journal: a record of %d bytes is larger than %d", len(j.buf), MaxRecord)
+	}
+	endFrame(j.buf, j.next, j.synced)
+	if _, err := j.file.Write(j.buf); err != nil {
+		return 0, nil, 0, j.fail(err, "write")
+	}
+	active.size += int64(len(j.buf))
+	if cap(j.buf) > 4<<20 {
+		j.buf = nil // one huge record must not pin its size for ever
+	}
+	j.next++
+	return j.next - 1, j.file, active.size, nil
+}
+
+func (j *Journal) full() bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.err == nil && j.segments[len(j.segments)-1].size >= j.opts.SegmentSize
+}
+
+// rotate syncs and closes the active segment and begins the next, unless somebody else has just done so.
+func (j *Journal) rotate() error {
+	j.syncing.Lock()
+	defer j.syncing.Unlock()
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.err != nil {
+		return j.err
+	}
+	if j.segments[len(j.segments)-1].size < j.opts.SegmentSize {
+		return nil
+	}
+	err := j.file.Sync()
+	if closeErr := j.file.Close(); err == nil {
+		err = closeErr
+	}
+	if err == nil {
+		j.follows = j.next
+		err = j.begin()
+	}
+	if err != nil {
+		return j.fail(err, "begin a segment of")
+	}
+	return nil
+}
+
+// Sync returns when everything that was appended before the call is on the disk. With SyncNone it does nothing.
+func (j *Journal) Sync() error {
+	if j.opts.Sync == SyncNone {
+		return nil
+	}
+	j.mu.Lock()
+	file, end, err := j.file, j.segments[len(j.segments)-1].size, j.err
+	j.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	return j.syncTo(file, end)
+}
+
+// syncTo makes the first end bytes of file safe.
+func (j *Journal) syncTo(file vfs.File, end int64) error {
+	j.syncing.Lock()
+	defer j.syncing.Unlock()
+	j.mu.Lock()
+	err, size := j.err, j.segments[len(j.segments)-1].size
+	done := file != j.file || j.synced >= end // another sync, or the end of the segment, has taken care of it
+	j.mu.Unlock()
+	if err != nil || done {
+		return err
+	}
+	err = file.SyncData()
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if err != nil {
+		return j.fail(err, "sync")
+	}
+	j.synced = size
+	return nil
+}
+
+// fail breaks the journal. j.mu is held.
+func (j *Journal) fail(err error, doing string) error {
+	if j.err == nil {
+		j.err = state.Classify(err, j.dir, doing+" the journal")
+	}
+	return j.err
+}
+
+// Next is the number that the next record gets: everything that was appended is below it.
+func (j *Journal) Next() uint64 {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.next
+}
+
+// Size is the number of bytes of all segments.
+func (j *Journal) Size() int64 {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	size := int64(0)
+	for _, s := range j.segments {
+		size += s.size
+	}
+	return size
+}
+
+// Truncate removes segments that hold only records below before. Call it with a number that a commit has made unneeded.
+func (j *Journal) Truncate(before uint64) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.err != nil {
+		return j.err
+	}
+	for len(j.segments) > 1 && j.segments[1].first <= before {
+		path := j.opts.FS.PathJoin(j.dir, j.segments[0].name())
+		// A file that is gone already was removed before a crash that lost the memory of it.
+		if err := j.opts.FS.Remove(path); err != nil && !oserror.IsNotExist(err) {
+			return state.Classify(err, path, "remove a segment of the journal")
+		}
+		j.segments = j.segments[1:]
+	}
+	return nil
+}
+
+// Close closes the files, syncing what was appended unless SyncNone. No other call may be under way or follow.
+func (j *Journal) Close() error {
+	err := j.Sync()
+	if closeErr := j.file.Close(); err == nil {
+		err = state.Classify(closeErr, j.dir, "close the journal")
+	}
+	return err
+}
