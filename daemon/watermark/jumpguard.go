@@ -18,6 +18,7 @@ type JumpGuard struct {
 	settings JumpSettings
 	parts    []*jumpState // few are searched; a source has one lane of batches at a time
 	last     *jumpState
+	source   uint32 // number of the source, for rebuilt batches
 
 	released, refused []jumper
 }
@@ -31,6 +32,7 @@ func NewJumpGuard(s JumpSettings) *JumpGuard {
 // are dead in it. When rows held earlier are released, they come as batches of their own at the place where that was decided,
 // and b is cut there; only the last part of b has its Position. Refused rows are the Bad ones of batches without alive rows.
 func (g *JumpGuard) Apply(b *batch.Batch, out []*batch.Batch) []*batch.Batch {
+	g.source = b.Source
 	s := g.state(b.Partition)
 	if high := highest(b); len(s.held) == 0 && s.ordinary(high, g.settings.Span) {
 		n := uint64(b.Alive())
@@ -89,7 +91,7 @@ func (g *JumpGuard) Apply(b *batch.Batch, out []*batch.Batch) []*batch.Batch {
 				out = append(out, cut(b, from, r.at))
 				from = r.at
 			}
-			out = rebuild(r.of, r.rows, out)
+			out = rebuild(g.source, r.of, r.rows, out)
 		}
 		out = append(out, cut(b, from, b.N))
 		b.Release()
@@ -106,7 +108,7 @@ func (g *JumpGuard) End(partition uint32, out []*batch.Batch) []*batch.Batch {
 	s := g.parts[i]
 	g.released, g.refused = s.end(g.settings.Span, g.released[:0], g.refused[:0])
 	g.parts, g.last = slices.Delete(g.parts, i, i+1), nil
-	out = rebuild(partition, g.released, out)
+	out = rebuild(g.source, partition, g.released, out)
 	return g.refuse(partition, out)
 }
 
@@ -130,7 +132,7 @@ func (g *JumpGuard) Held() int {
 // refuse appends the rows of g.refused as batches in which they are Bad.
 func (g *JumpGuard) refuse(partition uint32, out []*batch.Batch) []*batch.Batch {
 	from := len(out)
-	out = rebuild(partition, g.refused, out)
+	out = rebuild(g.source, partition, g.refused, out)
 	for _, b := range out[from:] {
 		for row := range b.N {
 			b.Refuse(row, CodeUnconfirmedJump, fmt.Sprintf("timestamp %s is more than confirm_jump (%s) ahead of what came before, and nothing confirmed it",

@@ -78,7 +78,7 @@ func (s *storedRow) follows(b *batch.Batch) bool {
 // rebuild makes batches out of encoded rows of one partition, in their order; rows that do not follow each other in the partition
 // get a batch of their own, so that every row keeps its position. The batches have no Position: the place where the source
 // continues does not move by them.
-func rebuild(partition uint32, rows []jumper, out []*batch.Batch) []*batch.Batch {
+func rebuild(source, partition uint32, rows []jumper, out []*batch.Batch) []*batch.Batch {
 	var b *batch.Batch
 	for _, j := range rows {
 		s, err := readRow(j.row)
@@ -87,7 +87,7 @@ func rebuild(partition uint32, rows []jumper, out []*batch.Batch) []*batch.Batch
 		}
 		if b == nil || !s.follows(b) {
 			b = batch.Get()
-			b.Partition, b.Base, b.Unit, b.Trailer = partition, s.position, s.unit, s.trailer
+			b.Source, b.Partition, b.Base, b.Unit, b.Trailer = source, partition, s.position, s.unit, s.trailer
 			b.Offsets = append(b.Offsets, 0)
 			out = append(out, b)
 		}
@@ -130,7 +130,8 @@ func appendStored(b *batch.Batch, s *storedRow, time int64) {
 // cut copies rows from..to of b, dead ones included, into a batch of their own. The last part of a batch takes its Position along.
 func cut(b *batch.Batch, from, to int) *batch.Batch {
 	d := batch.Get()
-	d.N, d.Partition, d.Trailer, d.Unit, d.Base = to-from, b.Partition, b.Trailer, b.Unit, b.RowPosition(from)
+	d.N, d.Source, d.Partition, d.Header, d.Trailer, d.Unit = to-from, b.Source, b.Partition, b.Header, b.Trailer, b.Unit
+	d.Base = b.RowPosition(from)
 	base, end := 0, 0 // the part of Data that goes along
 	if len(b.Offsets) > 0 {
 		base, end = int(b.Offsets[from]), int(b.Offsets[to])
