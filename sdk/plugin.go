@@ -75,6 +75,9 @@ func Doc(text string) About { return func(d *Description) { d.Doc = text } }
 // Output names the fields of what a [Source] of Records gives; for a struct they come from its tags.
 func Output(fields ...FieldSpec) About { return func(d *Description) { d.Output = fields } }
 
+// Stdin says that the plugin reads the daemon's standard input, which others do not get.
+func Stdin() About { return func(d *Description) { d.Stdin = true } }
+
 // Fields names what an assigner or transform of Records reads; without it, it gets every field the pipeline decodes.
 func Fields(fields ...FieldSpec) About {
 	return func(d *Description) { d.Fields, d.AllFields = fields, false }

@@ -66,6 +66,10 @@ type Batch struct {
 	Unit     PositionUnit
 	Position []byte // opaque: where a source continues after this batch
 
+	// Header is the record that names the columns of this partition, for formats that have one (csv). Batches share it: it must
+	// not be changed. Nil where there is none.
+	Header []byte
+
 	Rejects []Reject
 	Bad     []BadRow
 	Sel     []uint32 // rows still alive, ascending; nil means all N. An empty, non-nil Sel means none.
@@ -94,7 +98,7 @@ func (b *Batch) Alive() int {
 
 // Row returns the raw bytes of row i, without its line end. They must not be changed.
 func (b *Batch) Row(i int) []byte {
-	if b.Offsets == nil {
+	if len(b.Offsets) == 0 {
 		return nil
 	}
 	return b.Data[b.Offsets[i] : b.Offsets[i+1]-uint32(b.Trailer)]
@@ -102,7 +106,7 @@ func (b *Batch) Row(i int) []byte {
 
 // RowPosition is the place of row i in its partition, in b.Unit.
 func (b *Batch) RowPosition(i int) int64 {
-	if b.Unit == ByteOffset && b.Offsets != nil {
+	if b.Unit == ByteOffset && len(b.Offsets) > 0 {
 		return b.Base + int64(b.Offsets[i])
 	}
 	return b.Base + int64(i)

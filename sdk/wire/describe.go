@@ -50,6 +50,9 @@ type Description struct {
 	// Assigners.
 	Style Style `json:"style,omitempty"`
 
+	// Stdin says that the plugin reads the daemon's standard input.
+	Stdin bool `json:"stdin,omitempty"`
+
 	// Sources and transforms: the fields of what they give. Empty for a source means raw rows, which the pipeline decodes; for a
 	// transform, fields that are known only while it runs.
 	Output []Field `json:"output,omitempty"`

@@ -1,0 +1,16 @@
+//go:build unix
+
+package host
+
+import "syscall"
+
+// killGroup kills a process and, if it has a group of its own, everything it has started.
+func killGroup(pid int, group bool) {
+	if group {
+		_ = syscall.Kill(-pid, syscall.SIGKILL)
+	}
+	_ = syscall.Kill(pid, syscall.SIGKILL)
+}
+
+// alive is true for a process that runs.
+func alive(pid int) bool { return syscall.Kill(pid, 0) != syscall.ESRCH }

@@ -1,0 +1,185 @@
+package host
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/hashicorp/go-plugin/runner"
+	"github.com/tidemark-stream/tidemark/daemon/clock"
+	"github.com/tidemark-stream/tidemark/daemon/config"
+	"github.com/tidemark-stream/tidemark/sdk/wire"
+)
+
+// processRunner starts and ends one process for go-plugin. Beyond what go-plugin's own does, it starts from a thread that lasts, keeps the
+// process in a group of its own, tells it through a pipe when the daemon dies, cleans standard output before the handshake, and notices
+// the end of the process even if one of its children still holds the pipes.
+type processRunner struct {
+	cmd     *exec.Cmd
+	group   bool
+	policy  *config.PluginPolicy
+	spawner *spawner
+	clock   clock.Clock
+
+	stdout *io.PipeReader // the handshake
+	filter *stdoutFilter
+	stderr *stderrTail
+	outR   *os.File
+	errR   *os.File
+	live   *os.File // our end of the liveness pipe
+
+	pid    int
+	exited chan struct{} // closed when the process has been waited for
+	err    error         // of cmd.Wait; valid after exited
+}
+
+var _ runner.Runner = (*processRunner)(nil)
+
+// drainAfterExit is how long the pipes of a dead process may still bring something: what it wrote last is read, and a child that it has
+// detached does not hold us up.
+const drainAfterExit = 500 * time.Millisecond
+
+func newProcessRunner(cmd *exec.Cmd, group bool, policy *config.PluginPolicy, s *spawner, c clock.Clock, log func(line string)) *processRunner {
+	r, w := io.Pipe()
+	return &processRunner{cmd: cmd, group: group, policy: policy, spawner: s, clock: c, stdout: r, exited: make(chan struct{}),
+		filter: &stdoutFilter{out: w, log: log}, stderr: &stderrTail{}}
+}
+
+// Start implements runner.Runner.
+func (r *processRunner) Start(context.Context) error {
+	var files [6]*os.File
+	for i := 0; i < len(files); i += 2 {
+		var err error
+		if files[i], files[i+1], err = os.Pipe(); err != nil {
+			closeAll(files[:])
+			return fmt.Errorf("make a pipe: %w", err)
+		}
+	}
+	r.outR, r.cmd.Stdout = files[0], files[1]
+	r.errR, r.cmd.Stderr = files[2], files[3]
+	r.stderr.in = r.errR
+	r.cmd.ExtraFiles, r.live = []*os.File{files[4]}, files[5]
+	r.cmd.Env = append(r.cmd.Env, wire.LivenessKey+"=3")
+	err := r.spawner.start(r.cmd)
+	closeAll([]*os.File{files[1], files[3], files[4]})
+	if err != nil {
+		closeAll([]*os.File{files[0], files[2], files[5]})
+		close(r.exited)
+		_ = r.filter.out.Close()
+		return err
+	}
+	r.pid = r.cmd.Process.Pid
+	if err := limit(r.pid, r.policy); err != nil {
+		r.kill()
+		err = fmt.Errorf("set the limits of the process: %w", err)
+		go r.watch()
+		<-r.exited
+		return err
+	}
+	go r.filter.run(r.outR)
+	go r.watch()
+	return nil
+}
+
+func closeAll(files []*os.File) {
+	for _, f := range files {
+		if f != nil {
+			_ = f.Close()
+		}
+	}
+}
+
+// watch waits for the end of the process and of what it has started.
+func (r *processRunner) watch() {
+	waitExit(r.pid)
+	if r.group {
+		killGroup(r.pid, true) // the number is still taken, so this reaches nobody else
+	}
+	r.err = r.cmd.Wait()
+	close(r.exited)
+	_ = r.live.Close()
+	t := r.clock.NewTimer(drainAfterExit)
+	<-t.C()
+	_ = r.outR.Close()
+	_ = r.errR.Close()
+}
+
+func (r *processRunner) kill() { killGroup(r.pid, r.group) }
+
+// state says how the process ended, once it has.
+func (r *processRunner) state() string {
+	if s := r.cmd.ProcessState; s != nil {
+		return s.String()
+	}
+	return fmt.Sprint(r.err)
+}
+
+// Wait implements runner.Runner.
+func (r *processRunner) Wait(context.Context) error {
+	<-r.exited
+	return nil // how it ended is told by Failure
+}
+
+// Kill implements runner.Runner.
+func (r *processRunner) Kill(context.Context) error {
+	select {
+	case <-r.exited:
+	default:
+		r.kill()
+	}
+	return nil
+}
+
+func (r *processRunner) Stdout() io.ReadCloser           { return r.stdout }
+func (r *processRunner) Stderr() io.ReadCloser           { return r.stderr }
+func (r *processRunner) Name() string                    { return r.cmd.Path }
+func (r *processRunner) ID() string                      { return strconv.Itoa(r.pid) }
+func (r *processRunner) Diagnose(context.Context) string { return "" }
+
+func (r *processRunner) PluginToHost(network, address string) (string, string, error) {
+	return network, address, nil
+}
+
+func (r *processRunner) HostToPlugin(network, address string) (string, string, error) {
+	return network, address, nil
+}
+
+// libraryLog keeps go-plugin's own words to itself and passes on the lines of plugins, for which it asks under another name.
+type libraryLog struct {
+	hclog.Logger
+	plugin hclog.Logger
+}
+
+func (l libraryLog) Named(name string) hclog.Logger {
+	if name == "stdio" {
+		return l.Logger
+	}
+	return l.plugin
+}
+
+// lineLog logs what a plugin prints.
+type lineLog struct {
+	log  func(line string)
+	open string
+}
+
+func (l *lineLog) Write(p []byte) (int, error) {
+	text := l.open + string(p)
+	for {
+		line, rest, whole := strings.Cut(text, "\n")
+		if !whole {
+			l.open = text[:min(len(text), maxStdoutLine)]
+			return len(p), nil
+		}
+		if line != "" {
+			l.log(line)
+		}
+		text = rest
+	}
+}
