@@ -1,0 +1,127 @@
+package transform
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestExpressions runs testdata/expressions.txt: a record, then lines "expression => value". Each line is computed row by row and in
+// columns.
+func TestExpressions(t *testing.T) {
+	raw, err := os.ReadFile("testdata/expressions.txt")
+	require.NoError(t, err)
+	record, lines := "{}", 0
+	for n, line := range strings.Split(string(raw), "\n") {
+		switch {
+		case line == "" || strings.HasPrefix(line, "#"):
+			continue
+		case strings.HasPrefix(line, "record "):
+			record = strings.TrimPrefix(line, "record ")
+			continue
+		}
+		source, want, ok := strings.Cut(line, " => ")
+		require.True(t, ok, "line %d", n+1)
+		source = strings.TrimSpace(source)
+		lines++
+		t.Run(source, func(t *testing.T) {
+			// The same record several times, so that columns are more than one row.
+			got := eval(t, source, Schema{}, record, record, record)
+			require.Equal(t, []string{want, want, want}, got, "line %d", n+1)
+
+			p, _ := Compile(source, Schema{}, TypeAny)
+			require.Equal(t, want, rowwise(t, p, record)[0], "line %d, row by row", n+1)
+		})
+	}
+	require.Greater(t, lines, 100)
+}
+
+// rowwise computes without any columnar loop.
+func rowwise(t require.TestingT, p *Program, rows ...string) []string {
+	b := records(t, rows...)
+	slow := *p
+	slow.root = &slowNode{p.root}
+	return run(&slow, b)
+}
+
+func TestMistakes(t *testing.T) {
+	schema := Schema{Closed: true, Fields: map[string]Type{
+		"user": TypeString, "status": TypeInt, "price": TypeFloat, "ok": TypeBool, "at": TypeTime, "items": TypeAny, "country": TypeString,
+	}}
+	raw, err := os.ReadFile("testdata/mistakes.txt")
+	require.NoError(t, err)
+	var got strings.Builder
+	for _, line := range strings.Split(string(raw), "\n") {
+		if !strings.HasPrefix(line, "> ") {
+			if strings.HasPrefix(line, "#") {
+				fmt.Fprintln(&got, line)
+			}
+			continue
+		}
+		source := strings.TrimPrefix(line, "> ")
+		fmt.Fprintf(&got, "\n> %s\n", source)
+		_, mistakes := Compile(source, schema, TypeAny)
+		require.NotEmpty(t, mistakes, source)
+		for _, m := range mistakes {
+			require.LessOrEqual(t, m.Offset, len([]rune(source)))
+			fmt.Fprintf(&got, "  %s%s\n  %s: %s\n", strings.Repeat(" ", m.Offset), strings.Repeat("^", m.Width), m.Code, m.Summary)
+			if m.Hint != "" {
+				fmt.Fprintf(&got, "    %s\n", m.Hint)
+			}
+		}
+	}
+	if os.Getenv("REWRITE") != "" {
+		require.NoError(t, os.WriteFile("testdata/mistakes.txt", []byte(got.String()), 0o644))
+		return
+	}
+	require.Equal(t, string(raw), got.String(), "REWRITE=1 writes the file anew")
+}
+
+func TestWhatAProgramTells(t *testing.T) {
+	p, mistakes := Compile(`user.name == "a" and items[0].price > limit or user["x.y"] == $env["a b"] or user.name == nil`, Schema{}, TypeBool)
+	require.Empty(t, mistakes)
+	require.Equal(t, []string{"user.name", "items[0].price", "limit", `user["x.y"]`, "a b"}, p.Paths())
+	require.Equal(t, TypeBool, p.Type())
+	f := p.Fields()[2]
+	require.Equal(t, []int{38, 5}, []int{f.Offset, f.Width})
+
+	p, mistakes = Compile("a.b", Schema{}, TypeAny)
+	require.Empty(t, mistakes)
+	path, ok := p.Field()
+	require.True(t, ok)
+	require.Equal(t, "a.b", path)
+
+	p, mistakes = Compile(`1 + 2 * 3`, Schema{}, TypeAny)
+	require.Empty(t, mistakes)
+	_, bits, _, ok := p.Constant()
+	require.True(t, ok)
+	require.EqualValues(t, 7, bits)
+
+	_, mistakes = Compile(`user + 1`, Schema{Fields: map[string]Type{"user": TypeInt}}, TypeBool)
+	require.Len(t, mistakes, 1)
+	require.Equal(t, "TM5008 at character 1: the expression gives an int; a bool is needed", mistakes.Error())
+}
+
+func TestAFieldIsFoundInTheColumnItLiesIn(t *testing.T) {
+	rows := []string{`{"a": {"b": {"c": 1}}}`, `{"a": {"b": [5]}}`, `{"a": 7}`, `{}`}
+	require.Equal(t, []string{"1", "null", "null", "null"}, eval(t, "a.b.c", Schema{}, rows...))
+	require.Equal(t, []string{"null", "5", "null", "null"}, eval(t, "a.b[0]", Schema{}, rows...))
+	// decode gives nested fields columns of their own.
+	require.Equal(t, []string{"3", "missing"}, eval(t, "a.b", Schema{}, `{"a.b": 3}`, `{}`))
+}
+
+func TestRowsThatCannotBeComputed(t *testing.T) {
+	require.Equal(t, []string{"2", "! 9223372036854775807 + 1 does not fit into 64 bits", "4", `! the string "x" + 1: write string(…) around what is not a string`, "null"}[:1],
+		eval(t, "a + 1", Schema{}, `{"a": 1}`))
+	b := records(t, `{"a": 1}`, `{"a": 18446744073709551615}`, `{"a": 3}`, `{"a": "x"}`, `{"a": null}`)
+	p, _ := Compile("a + 1", Schema{}, TypeAny)
+	out := b.AddColumn("result")
+	require.Equal(t, 2, p.Evaluator().Eval(b, out))
+	require.Equal(t, []uint32{0, 2, 4}, b.Sel)
+	require.Equal(t, CodeExpression, b.Bad[0].Code)
+	require.Equal(t, "a + 1: 18446744073709551615 + 1 does not fit into 64 bits", b.Bad[0].Message)
+	require.Equal(t, `a + 1: the string "x" + 1: write string(…) around what is not a string`, b.Bad[1].Message)
+}
