@@ -55,7 +55,6 @@ const NoticeDetected = "detected"
 func (t *Timestamps) detected(bit uint, unit string, s []byte) {
 	if t.noticed&(1<<bit) == 0 {
 		t.noticed |= 1 << bit
-		t.notices = append(t.notices, Notice{NoticeDetected + "_" + unit,
-			fmt.Sprintf("unit = \"auto\": texts like %s are read as %q; write unit = %q to be sure", quoteValue(s), unit, unit)})
+		t.notices = append(t.notices, Notice{Code: NoticeDetected + "_" + unit, Message: fmt.Sprintf("unit = \"auto\": texts like %s are read as %q; write unit = %q to be sure", quoteValue(s), unit, unit)})
 	}
 }

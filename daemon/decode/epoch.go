@@ -68,7 +68,7 @@ func (t *Timestamps) decimal(m uint64, exponent int, neg, sticky bool) (ms int64
 	switch t.kind {
 	case timeAuto:
 		scale = t.magnitude(m, exponent)
-	case timeRFC3339, timeLayout:
+	case timeRFC3339, timeLayout, timeSyslog:
 		return 0, "it is a number, not a text"
 	}
 	exponent += scale
@@ -123,8 +123,7 @@ func (t *Timestamps) magnitude(m uint64, exponent int) int {
 func (t *Timestamps) decided(bit uint, unit string, value uint64) {
 	if t.noticed&(1<<bit) == 0 {
 		t.noticed |= 1 << bit
-		t.notices = append(t.notices, Notice{NoticeDetected + "_" + unit,
-			fmt.Sprintf("unit = \"auto\": numbers like %d are taken for %s; write unit = %q to be sure", value, unit, unit)})
+		t.notices = append(t.notices, Notice{Code: NoticeDetected + "_" + unit, Message: fmt.Sprintf("unit = \"auto\": numbers like %d are taken for %s; write unit = %q to be sure", value, unit, unit)})
 	}
 }
 
@@ -167,7 +166,7 @@ func (t *Timestamps) look(b *batch.Batch, c *batch.Column) {
 	for _, s := range scales {
 		if ours(scaled(v, s.scale)) {
 			t.noticed |= noticeImplausible
-			t.notices = append(t.notices, Notice{NoticeImplausible, fmt.Sprintf(
+			t.notices = append(t.notices, Notice{Code: NoticeImplausible, Message: fmt.Sprintf(
 				"unit = %q makes %s of %d; with unit = %q it would be %s", t.unit, showTime(scaled(v, t.scale)), v, s.unit, showTime(scaled(v, s.scale)))})
 			return
 		}

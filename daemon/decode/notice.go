@@ -3,6 +3,7 @@ package decode
 // Codes of notices.
 const (
 	NoticeExtraColumns = "extra_columns" // rows are longer than the header and the rest is ignored
+	NoticeNoColumn     = "no_column"     // a header lacks a wanted column; rows are refused for it
 	NoticeImplausible  = "implausible"   // times that hardly anybody means: the unit is probably wrong
 )
 
@@ -11,6 +12,7 @@ const (
 type Notice struct {
 	Code    string
 	Message string
+	Severe  bool // an error rather than a warning: a source of which no row has been decoded yet had better be stopped
 }
 
 // noticer is what a format implements that has notices.

@@ -123,7 +123,7 @@ func (r *tableRow) notice() (Notice, bool) {
 	if r.long == 0 {
 		return Notice{}, false
 	}
-	n := Notice{NoticeExtraColumns, fmt.Sprintf("rows have up to %d columns where %d are named (%s); the others are ignored. extra = \"reject\" refuses such rows",
+	n := Notice{Code: NoticeExtraColumns, Message: fmt.Sprintf("rows have up to %d columns where %d are named (%s); the others are ignored. extra = \"reject\" refuses such rows",
 		r.long, len(r.table.names), strings.Join(r.table.names, ", "))}
 	r.long = 0
 	return n, true

@@ -73,6 +73,7 @@ const (
 	timeRFC3339
 	timeLayout
 	timeAuto
+	timeSyslog
 )
 
 // NewTimestamps reads a unit: s, ms, us, ns, rfc3339, auto, a Go layout ("2006-01-02 15:04:05") or a strftime layout
@@ -108,6 +109,11 @@ func NewTimestamps(unit string, o TimeOptions) (*Timestamps, error) {
 	case UnitAuto:
 		t.kind = timeAuto
 		for _, l := range autoLayouts {
+			t.auto = append(t.auto, mustLayout(l))
+		}
+	case unitSyslog:
+		t.kind = timeSyslog
+		for _, l := range syslogLayouts {
 			t.auto = append(t.auto, mustLayout(l))
 		}
 	default:
@@ -257,6 +263,8 @@ func (t *Timestamps) text(text []byte) (ms int64, problem string) {
 		return t.byLayout(t.layout, text)
 	case timeAuto:
 		return t.detect(text)
+	case timeSyslog:
+		return t.syslog(text)
 	}
 	return t.number(text)
 }
