@@ -94,6 +94,17 @@ func (v *Value) Any(shown bool) any {
 	}
 }
 
+// Len is the number of elements of a list or keys of a table; 0 for everything else, and for no value.
+func (v *Value) Len() int {
+	switch {
+	case v == nil:
+		return 0
+	case v.Kind == KindList:
+		return len(v.List)
+	}
+	return v.Table.Len()
+}
+
 // MarshalJSON gives the effective value.
 func (v *Value) MarshalJSON() ([]byte, error) { return json.Marshal(v.Any(false)) }
 

@@ -34,12 +34,9 @@ type Found struct {
 var ErrNotFound = fmt.Errorf("no such plugin")
 
 // Build makes a plan. Problems holds every mistake and warning that was found; with errors among them the plan must not be run, and is there for
-// printing only. exprs checks expressions; nil takes [Expressions].
-func Build(cfg *config.Config, catalog Catalog, exprs ExprChecker) (*Plan, problem.List) {
-	if exprs == nil {
-		exprs = Expressions{}
-	}
-	b := &builder{cfg: cfg, catalog: catalog, exprs: exprs, ports: map[string]map[Port]Shape{}, broken: map[string]bool{}, eventTime: map[string]timeUse{}}
+// printing only.
+func Build(cfg *config.Config, catalog Catalog) (*Plan, problem.List) {
+	b := &builder{cfg: cfg, catalog: catalog, ports: map[string]map[Port]Shape{}, broken: map[string]bool{}, eventTime: map[string]timeUse{}}
 	b.plan = &Plan{
 		File: cfg.File, Name: cfg.Name, Description: cfg.Description,
 		Shards: cfg.Shards, DecodeWorkers: cfg.DecodeWorkers, BatchRows: cfg.BatchRows, BatchBytes: cfg.BatchBytes, Linger: cfg.Linger,
@@ -64,7 +61,6 @@ func Build(cfg *config.Config, catalog Catalog, exprs ExprChecker) (*Plan, probl
 type builder struct {
 	cfg     *config.Config
 	catalog Catalog
-	exprs   ExprChecker
 	plan    *Plan
 	list    problem.List
 

@@ -4,70 +4,78 @@ import (
 	"unicode/utf8"
 
 	"github.com/tidemark-stream/tidemark/daemon/config"
+	"github.com/tidemark-stream/tidemark/daemon/decode"
 	"github.com/tidemark-stream/tidemark/daemon/problem"
+	"github.com/tidemark-stream/tidemark/daemon/transform"
 )
 
-// ExprChecker compiles expressions, to know what they read and give.
-type ExprChecker interface {
-	// Check compiles src for rows of which typeOf tells the type of a field: ok is false for fields that rows cannot have.
-	Check(src string, typeOf func(field string) (typ string, ok bool)) (ExprInfo, []ExprMistake)
+// schema is what a shape says to the compiler of expressions.
+func (s Shape) schema() transform.Schema {
+	out := transform.Schema{Fields: map[string]transform.Type{}, Closed: !s.Unknown && (!s.Record || s.Strict)}
+	for _, list := range [][]Field{s.Declared, s.Fields} {
+		for _, f := range list {
+			if !has(s.Dropped, f.Name) {
+				out.Fields[canonical(f.Name)] = transform.ParseType(f.Type)
+			}
+		}
+	}
+	return out
 }
 
-// ExprInfo is what is known about an expression.
-type ExprInfo struct {
-	Reads []string // the fields it reads, as column names
-	Type  string   // of its value: "any", "bool", "int", "float", "number", "string", "timestamp", "json"
-	Field string   // when the expression is a field and nothing else
+// canonical writes a path as the expression language does; a name that is no path stays as it is.
+func canonical(name string) string {
+	if p, err := decode.ParsePath(name); err == nil {
+		return p.String()
+	}
+	return name
 }
 
-// ExprMistake is a mistake in an expression.
-type ExprMistake struct {
-	Offset, Length int // in characters
-	Message        string
-	Hint           string
-}
-
-// expr checks an expression that stands in a value, or in a part of one that begins skip characters into it. It gives a column called name.
-func (b *builder) expr(name, src string, v *config.Value, skip int, shape Shape, what string) (Column, string, bool) {
+// expr compiles an expression that stands in a value, or in a part of one that begins skip characters into it, and gives a column called
+// name and the type of its values. The pipeline compiles it again when it runs.
+func (b *builder) expr(name, src string, v *config.Value, skip int, shape Shape, want transform.Type, what string) (Column, string, bool) {
 	col := Column{Name: name, Expr: src}
 	at := problem.Place{File: b.cfg.File}
+	inside := func(offset, n int) problem.Place { return at }
 	if v != nil {
 		at = v.Inside(skip, utf8.RuneCountInString(src))
 		col.At = at.String()
+		inside = func(offset, n int) problem.Place { return v.Inside(skip+offset, n) }
 	}
-	var unknown []string
-	info, mistakes := b.exprs.Check(src, func(field string) (string, bool) {
-		t, ok := shape.find(field)
-		if !ok && !has(unknown, field) {
-			unknown = append(unknown, field)
-		}
-		return t, ok
-	})
+	program, mistakes := transform.Compile(src, shape.schema(), want)
 	for _, m := range mistakes {
-		place := at
-		if v != nil {
-			place = v.Inside(skip+m.Offset, m.Length)
-		}
-		b.problem("TM5001", place, m.Hint, "%s: %s", what, m.Message)
+		b.problem(m.Code, inside(m.Offset, m.Width), m.Hint, "%s: %s", what, m.Summary)
 	}
-	col.Reads, col.Field = info.Reads, info.Field
-	if len(mistakes) > 0 {
+	if program == nil {
 		return col, "any", false
 	}
-	for _, f := range unknown {
-		b.problem("TM3010", at, didYouMean(f, shape.names(), "there are"), "%s: there is no field %q", what, f)
+	col.Reads = program.Paths()
+	if field, plain := program.Field(); plain && !shape.inner(field) {
+		col.Field = field
 	}
-	return col, info.Type, len(unknown) == 0
+	ok := true
+	for _, r := range program.Fields() {
+		if _, there := shape.find(r.Path); !there {
+			b.problem("TM5002", inside(r.Offset, r.Width), didYouMean(r.Path, shape.names(), "there are"), "%s: there is no field %s", what, r.Path)
+			ok = false
+		}
+	}
+	return col, program.Type().String(), ok
 }
 
 // field checks the name of a field.
 func (b *builder) field(name string, v *config.Value, shape Shape, what string) (typ string, ok bool) {
+	at := problem.Place{File: b.cfg.File}
+	if v != nil {
+		at = v.At
+	}
+	if shape.Record {
+		if _, err := decode.ParsePath(name); err != nil {
+			b.problem("TM3010", at, `write a name, or a path such as user.name, items[0] or a["x.y"]`, "%s: %s", what, err)
+			return "any", false
+		}
+	}
 	typ, ok = shape.find(name)
 	if !ok {
-		at := problem.Place{File: b.cfg.File}
-		if v != nil {
-			at = v.At
-		}
 		b.problem("TM3010", at, didYouMean(name, shape.names(), "there are"), "%s: there is no field %q", what, name)
 	}
 	return typ, ok

@@ -55,13 +55,12 @@ func (b *builder) needs() {
 	for i := len(b.plan.Steps) - 1; i >= 0; i-- {
 		s := b.plan.Steps[i]
 		n := s.need(of(s.Name, Main))
-		n.union(of(s.Name, Late))
 		for _, in := range s.Inputs {
 			want(in, n)
 		}
 	}
 	for _, s := range b.plan.Sources {
-		s.project(of(s.Name, Main))
+		s.project(of(s.Name, Main), b.ports[s.Name][Main])
 	}
 }
 
@@ -148,6 +147,37 @@ func (w *Window) computes(name string) bool {
 	return false
 }
 
+// byName lists the fields that a keyed step takes from columns of their name.
+func (s *Step) byName() []string {
+	switch {
+	case s.Dedup != nil:
+		return s.Dedup.Keys
+	case s.Window != nil:
+		out := append([]string(nil), s.Window.Keys...)
+		for _, a := range s.Window.Aggregates {
+			if a.Arg != "" && !s.Window.computes(a.Arg) {
+				out = append(out, a.Arg)
+			}
+		}
+		if g := s.Window.Spec.GapColumn; g != "" {
+			out = append(out, g)
+		}
+		return out
+	}
+	return nil
+}
+
+// byName lists the fields that a sink names.
+func (s *Sink) byName() []string {
+	if s.Text && s.Format.Format == format.Raw {
+		return nil
+	}
+	if f, err := format.New(s.Format); err == nil && s.Text && f.Reads() != nil {
+		return f.Reads()
+	}
+	return s.Format.Fields
+}
+
 // need goes backwards through keep, drop, rename and set.
 func (m *Map) need(out need) need {
 	n := need{whole: out.whole && len(m.Keep) == 0}
@@ -169,11 +199,11 @@ func (m *Map) need(out need) need {
 		}
 	}
 	for f := range wanted {
-		name, rest := f, ""
+		name := f
 		if root := rootOf(f); root != f {
 			for _, r := range m.Rename {
 				if r.To == root && f != r.To {
-					name, rest = root, f[len(root):]
+					name = root // the whole of it has to be renamed
 				}
 			}
 		}
@@ -183,7 +213,7 @@ func (m *Map) need(out need) need {
 			}
 		}
 		if !m.sets(name) && !m.sets(rootOf(name)) {
-			n.add(name + rest)
+			n.add(name)
 		}
 	}
 	return n
@@ -199,7 +229,7 @@ func (m *Map) sets(name string) bool {
 }
 
 // project says which columns a source has to give.
-func (s *Source) project(n need) {
+func (s *Source) project(n need, shape Shape) {
 	if t := s.Timestamp; t != nil {
 		n.add(t.Reads...)
 	}
@@ -212,9 +242,14 @@ func (s *Source) project(n need) {
 			s.addDeclared(&n)
 		}
 	}
-	names := make([]string, 0, len(n.fields))
+	var names []string
 	for f := range n.fields {
-		names = append(names, f)
+		if shape.inner(f) {
+			f = rootOf(f)
+		}
+		if !has(names, f) {
+			names = append(names, f)
+		}
 	}
 	sort.Strings(names)
 	s.Fields = names

@@ -4,11 +4,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sort"
 	"strconv"
 	"strings"
 
 	"github.com/tidemark-stream/tidemark/daemon/config"
 	"github.com/tidemark-stream/tidemark/daemon/problem"
+	"github.com/tidemark-stream/tidemark/daemon/transform"
 	"github.com/tidemark-stream/tidemark/sdk"
 	"github.com/tidemark-stream/tidemark/sdk/wire"
 )
@@ -78,13 +80,13 @@ func (b *builder) notFound(u use, err error) {
 	}
 	for _, other := range []sdk.Kind{sdk.KindSource, sdk.KindAssigner, sdk.KindTransform, sdk.KindSink} {
 		if other != u.kind && has(b.catalog.Names(other), u.name) {
-			b.problem("TM4002", u.nameAt, didYouMean(u.name, b.catalog.Names(u.kind), "there are"), "%q is a %s plugin, and a %s is needed here", u.name, other, u.kind)
+			b.problem("TM4002", u.nameAt, didYouMean(u.name, b.names(u.kind), "there are"), "%q is a %s plugin, and a %s is needed here", u.name, other, u.kind)
 			return
 		}
 	}
-	names := b.catalog.Names(u.kind)
+	names := b.names(u.kind)
 	if u.kind == sdk.KindAssigner {
-		names = append(append([]string(nil), names...), config.AssignerSource, config.AssignerIngestion, config.AssignerProcessing)
+		names = append(names, config.AssignerSource, config.AssignerIngestion, config.AssignerProcessing)
 	}
 	hint := didYouMean(u.name, names, "there are")
 	if config.Suggest(u.name, names) == "" {
@@ -92,6 +94,13 @@ func (b *builder) notFound(u use, err error) {
 		hint = strings.TrimPrefix(hint, "\n")
 	}
 	b.problem("TM4001", u.nameAt, hint, "there is no %s plugin %q", u.kind, u.name)
+}
+
+// names lists the plugins of a kind in the order of their names.
+func (b *builder) names(kind sdk.Kind) []string {
+	out := append([]string(nil), b.catalog.Names(kind)...)
+	sort.Strings(out)
+	return out
 }
 
 // optionReader checks options against their description.
@@ -153,10 +162,12 @@ func (o *optionReader) fallback(opt sdk.Option, path []string) {
 	if opt.Default == "" || len(path) > 0 || opt.Type != sdk.FieldOption && opt.Type != sdk.ExprOption {
 		return
 	}
-	info, mistakes := o.b.exprs.Check(opt.Default, o.use.shape.find)
-	if len(mistakes) == 0 {
-		o.columns = append(o.columns, Column{Name: opt.Name, Expr: opt.Default, Field: info.Field, Reads: info.Reads, Time: opt.Result == wire.TimeCell})
+	program, _ := transform.Compile(opt.Default, o.use.shape.schema(), transform.TypeAny)
+	if program == nil {
+		return // a default that these records cannot serve is as good as none
 	}
+	field, _ := program.Field()
+	o.columns = append(o.columns, Column{Name: opt.Name, Expr: opt.Default, Field: field, Reads: program.Paths(), Time: opt.Result == wire.TimeCell})
 }
 
 func (o *optionReader) who(path []string) string {
@@ -169,7 +180,7 @@ func (o *optionReader) who(path []string) string {
 
 // elsewhere says which other plugin of the kind has the option.
 func (o *optionReader) elsewhere(key string) string {
-	for _, name := range o.b.catalog.Names(o.use.kind) {
+	for _, name := range o.b.names(o.use.kind) {
 		if name == o.use.name {
 			continue
 		}
@@ -239,9 +250,10 @@ func (o *optionReader) value(v *config.Value, opt sdk.Option, path []string) (va
 		if v.Kind != config.KindString {
 			return wrong("the name of a field")
 		}
-		typ, there := o.b.field(v.Str, v, o.use.shape, name)
-		if there && !gives(typ, opt.Result) {
-			o.problem("TM5002", v.At, "", "%s must be a field of type %s, and %s is of type %s", name, opt.Result, v.Str, typ)
+		if _, there := o.b.field(v.Str, v, o.use.shape, name); !there {
+			o.wrong = true
+		} else if _, _, ok := o.b.expr(name, canonical(v.Str), v, 0, o.use.shape, wanted(opt.Result), name); !ok {
+			o.wrong = true
 		}
 		o.columns = append(o.columns, Column{Name: path[len(path)-1], Expr: v.Str, Field: v.Str, Reads: []string{v.Str}, Time: opt.Result == wire.TimeCell, At: v.At.String()})
 	case sdk.ExprOption:
@@ -342,46 +354,28 @@ func (o *optionReader) expr(v *config.Value, opt sdk.Option, path []string, wron
 		return wrong("an expression, as a string")
 	}
 	name := path[len(path)-1]
-	col, typ, ok := o.b.expr(name, src, v, 0, o.use.shape, strings.Join(path, "."))
+	col, _, ok := o.b.expr(name, src, v, 0, o.use.shape, wanted(opt.Result), strings.Join(path, "."))
 	if !ok {
 		o.wrong = true
-	} else if !gives(typ, opt.Result) {
-		o.problem("TM5002", v.At, "", "%s must give %s, and %s gives %s", strings.Join(path, "."), typeText(string(opt.Result)), quote(src), typeText(typ))
 	}
 	col.Time = opt.Result == wire.TimeCell
 	o.columns = append(o.columns, col)
 	return src, shown, true
 }
 
-// gives says whether a value of a type may be what is wanted. Types that are known only while running may.
-func gives(typ string, want wire.CellType) bool {
-	switch want {
-	case "", wire.AnyCell:
-		return true
-	case wire.TimeCell:
-		return typ != "bool" // numbers and texts are read in the source's unit
+// wanted is the type that an option's expression has to give. Times are read in the source's unit, so numbers and texts are fine.
+func wanted(c wire.CellType) transform.Type {
+	switch c {
+	case wire.BoolCell:
+		return transform.TypeBool
 	case wire.IntCell:
-		return typ == "any" || typ == "int" || typ == "uint" || typ == "number" || typ == "timestamp" || typ == "dynamic" || typ == ""
+		return transform.TypeInt
 	case wire.FloatCell:
-		return typ == "any" || typ == "int" || typ == "uint" || typ == "float" || typ == "number" || typ == "dynamic" || typ == ""
+		return transform.TypeNumber
+	case wire.StringCell:
+		return transform.TypeString
 	}
-	return typ == "any" || typ == "dynamic" || typ == "" || typ == string(want)
-}
-
-func typeText(t string) string {
-	switch t {
-	case "bool":
-		return "true or false"
-	case "int", "uint":
-		return "an integer"
-	case "float", "number":
-		return "a number"
-	case "string":
-		return "a string"
-	case "timestamp":
-		return "a time"
-	}
-	return "a value of type " + t
+	return transform.TypeAny
 }
 
 // pluginErrors shows what the plugin's own check says.

@@ -51,6 +51,9 @@ type Input struct {
 	From  string
 	Port  Port
 	Shape Shape // what the rows look like
+	// Computed are columns that the reader wants by name and that lie within a column of the rows ("user.name" in a column user that a map
+	// has made): they are computed before the reader gets the rows.
+	Computed []Column
 }
 
 func (i Input) String() string {
@@ -174,6 +177,9 @@ type Window struct {
 	Meta     bool
 	// Columns are those of the results.
 	Columns []string
+
+	failed     []string // columns with mistakes: nobody behind shall be told that they are not there
+	incomplete bool     // some columns are not even known by name
 }
 
 // Env is what the operator is told beside its Spec.

@@ -109,7 +109,7 @@ func build(t *testing.T, file, text string) (*Plan, string) {
 	var p *Plan
 	if c != nil {
 		var more = problems
-		p, more = Build(c, testCatalog(), nil)
+		p, more = Build(c, testCatalog())
 		problems.Append(more)
 	}
 	var out []string

@@ -55,6 +55,40 @@ func (s Shape) find(name string) (typ string, ok bool) {
 	return "", false
 }
 
+// inner says whether a field has no column of its own, but lies within one: in a column that a step has made, or in a JSON column of a
+// table. Fields of records as they came can be decoded wherever they lie.
+func (s Shape) inner(name string) bool {
+	root := rootOf(name)
+	if root == name {
+		return false
+	}
+	inColumn := false
+	lists := [][]Field{s.Fields}
+	if s.Strict || !s.Record {
+		lists = append(lists, s.Declared)
+	}
+	for _, list := range lists {
+		for _, f := range list {
+			if f.Name == name {
+				return false
+			}
+			inColumn = inColumn || f.Name == root
+		}
+	}
+	return inColumn
+}
+
+// innerColumns are the columns to be computed so that all of names are there.
+func innerColumns(s Shape, names []string) []Column {
+	var out []Column
+	for _, n := range names {
+		if s.inner(n) {
+			out = append(out, Column{Name: n, Expr: canonical(n), Reads: []string{canonical(n)}})
+		}
+	}
+	return out
+}
+
 // names lists the fields that are known by name.
 func (s Shape) names() []string {
 	var out []string
@@ -144,7 +178,7 @@ func (s Shape) merge(o Shape) Shape {
 	return out
 }
 
-// DeadLetterShape is the shape of errors ports: one row for each refused record.
+// DeadLetterShape is the shape of the ports errors and late: one row for each record that went no further.
 func DeadLetterShape() Shape {
 	return Shape{Fields: []Field{
 		{"reason", "string"}, {"message", "string"}, {"component", "string"}, {"source", "string"}, {"partition", "string"},

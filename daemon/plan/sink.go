@@ -2,7 +2,6 @@ package plan
 
 import (
 	"fmt"
-	"sort"
 	"strings"
 
 	"github.com/tidemark-stream/tidemark/daemon/config"
@@ -35,6 +34,9 @@ func (b *builder) sink(c *config.Sink) {
 		}
 	}
 	b.sinkFields(c, s)
+	for i := range s.Inputs {
+		s.Inputs[i].Computed = innerColumns(s.Inputs[i].Shape, s.byName())
+	}
 }
 
 func sinkKeyNames() []string {
@@ -63,12 +65,11 @@ func (b *builder) delivery(c *config.Sink, s *Sink) {
 // exactSinks lists the sinks that can promise exactly once.
 func (b *builder) exactSinks() []string {
 	var out []string
-	for _, name := range b.catalog.Names(sdk.KindSink) {
+	for _, name := range b.names(sdk.KindSink) {
 		if f, err := b.catalog.Describe(sdk.KindSink, name); err == nil && (f.Description.Delivery == sdk.Transactional || f.Description.Delivery == sdk.Idempotent) {
 			out = append(out, name)
 		}
 	}
-	sort.Strings(out)
 	if out == nil {
 		return []string{"none is found here"}
 	}

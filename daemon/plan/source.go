@@ -6,6 +6,7 @@ import (
 
 	"github.com/tidemark-stream/tidemark/daemon/config"
 	"github.com/tidemark-stream/tidemark/daemon/decode"
+	"github.com/tidemark-stream/tidemark/daemon/transform"
 	"github.com/tidemark-stream/tidemark/sdk"
 )
 
@@ -143,7 +144,7 @@ func (b *builder) assigner(c *config.Source, s *Source, t *config.Time, source s
 		nameAt = name.At
 	}
 	if t.Timestamp != "" {
-		col, _, _ := b.expr("timestamp", t.Timestamp, c.Value("time", "timestamp"), 0, shape, "timestamp")
+		col, _, _ := b.expr("timestamp", t.Timestamp, c.Value("time", "timestamp"), 0, shape, transform.TypeAny, "timestamp")
 		col.Time = true
 		s.Timestamp = &col
 	}

@@ -2,8 +2,8 @@ package plan
 
 import (
 	"github.com/tidemark-stream/tidemark/daemon/config"
+	"github.com/tidemark-stream/tidemark/daemon/transform"
 	"github.com/tidemark-stream/tidemark/sdk"
-	"github.com/tidemark-stream/tidemark/sdk/wire"
 )
 
 func (b *builder) step(t *config.Transform) {
@@ -20,7 +20,7 @@ func (b *builder) step(t *config.Transform) {
 	case config.TransformWindow:
 		s.Window = b.window(t, shape)
 		s.Output = windowShape(s.Window, shape)
-		ports[Late] = shape
+		ports[Late] = DeadLetterShape()
 	case config.TransformFilter:
 		s.Filter, s.Output = b.filter(t, shape), shape
 	case config.TransformMap:
@@ -35,6 +35,9 @@ func (b *builder) step(t *config.Transform) {
 		b.broken[t.Name] = true
 		s.Output = Shape{Unknown: true}
 	}
+	for i := range s.Inputs {
+		s.Inputs[i].Computed = innerColumns(s.Inputs[i].Shape, s.byName())
+	}
 	ports[Main] = s.Output
 	b.ports[t.Name] = ports
 	b.plan.Steps = append(b.plan.Steps, s)
@@ -44,17 +47,14 @@ func (b *builder) filter(t *config.Transform, shape Shape) *Column {
 	if t.Where.Text == "" {
 		return &Column{}
 	}
-	col, typ, ok := b.expr("", t.Where.Text, t.Where.Value, 0, shape, "where")
-	if ok && !gives(typ, wire.BoolCell) {
-		b.problem("TM5002", t.Where.Value.At, "compare it with something", "where must give true or false, and %q gives %s", t.Where.Text, typeText(typ))
-	}
+	col, _, _ := b.expr("", t.Where.Text, t.Where.Value, 0, shape, transform.TypeBool, "where")
 	return &col
 }
 
 func (b *builder) mapping(t *config.Transform, in Shape) (*Map, Shape) {
 	m, out := &Map{}, in
 	for _, n := range t.Set {
-		col, typ, _ := b.expr(n.Name, n.Text, n.Value, 0, in, "set."+n.Name)
+		col, typ, _ := b.expr(n.Name, n.Text, n.Value, 0, in, transform.TypeAny, "set."+n.Name)
 		m.Set = append(m.Set, col)
 		out = out.with(Field{n.Name, typ})
 	}
@@ -62,6 +62,7 @@ func (b *builder) mapping(t *config.Transform, in Shape) (*Map, Shape) {
 		typ, ok := out.find(n.Name)
 		if !ok {
 			b.field(n.Name, keyOf(n), out, "rename")
+			out = out.with(Field{n.Text, "any"}) // what is wrong is the old name
 			continue
 		}
 		if _, taken := knownField(out, n.Text); taken {
@@ -81,10 +82,11 @@ func (b *builder) mapping(t *config.Transform, in Shape) (*Map, Shape) {
 		var kept Shape
 		for _, n := range t.Keep {
 			typ, ok := b.field(n.Name, n.Value, out, "keep")
-			if ok {
-				m.Keep = append(m.Keep, n.Name)
-				kept.Fields = append(kept.Fields, Field{n.Name, typ})
+			if !ok {
+				typ = "any"
 			}
+			m.Keep = append(m.Keep, n.Name)
+			kept.Fields = append(kept.Fields, Field{n.Name, typ})
 		}
 		out = kept
 	}
@@ -121,8 +123,8 @@ func (b *builder) unnest(t *config.Transform, in Shape) (*Unnest, Shape) {
 	if u.Field == "" {
 		return u, in
 	}
-	if typ, ok := b.field(u.Field, t.Field.Value, in, "field"); ok && typ != "any" && typ != "json" {
-		b.problem("TM5002", t.Field.Value.At, "", "unnest needs an array, and %s is of type %s", u.Field, typ)
+	if typ, ok := b.field(u.Field, t.Field.Value, in, "field"); ok && typ != "any" && typ != "json" && typ != "list" {
+		b.problem("TM5004", t.Field.Value.At, "", "unnest needs an array, and %s is of type %s", u.Field, typ)
 	}
 	out := in
 	if u.As != u.Field {

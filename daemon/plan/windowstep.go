@@ -8,8 +8,8 @@ import (
 	"github.com/tidemark-stream/tidemark/daemon/aggregate"
 	"github.com/tidemark-stream/tidemark/daemon/config"
 	"github.com/tidemark-stream/tidemark/daemon/problem"
+	"github.com/tidemark-stream/tidemark/daemon/transform"
 	"github.com/tidemark-stream/tidemark/daemon/window"
-	"github.com/tidemark-stream/tidemark/sdk/wire"
 )
 
 func (b *builder) window(t *config.Transform, in Shape) *Window {
@@ -29,8 +29,8 @@ func (b *builder) window(t *config.Transform, in Shape) *Window {
 	}
 	w.Spec.ProcessingTime = b.windowTime(t)
 	if c.GapField != "" {
-		if typ, ok := b.field(c.GapField, t.Value("window", "gap_field"), in, "gap_field"); ok && !gives(typ, wire.FloatCell) {
-			b.problem("TM5002", t.Place("window", "gap_field"), "", "gap_field must be a number of milliseconds, and %s is of type %s", c.GapField, typ)
+		if _, ok := b.field(c.GapField, t.Value("window", "gap_field"), in, "gap_field"); ok {
+			b.expr("", canonical(c.GapField), t.Value("window", "gap_field"), 0, in, transform.TypeNumber, "gap_field")
 		}
 		w.Spec.GapColumn = c.GapField
 	}
@@ -38,8 +38,11 @@ func (b *builder) window(t *config.Transform, in Shape) *Window {
 	for _, n := range t.KeyBy {
 		if _, ok := b.field(n.Name, n.Value, in, "key_by"); ok {
 			w.Keys = append(w.Keys, n.Name)
+		} else {
+			w.failed = append(w.failed, n.Name)
 		}
 	}
+	w.incomplete = len(t.Aggregate) < t.Value("aggregate").Len()
 	b.aggregates(t, w, in)
 	return w
 }
@@ -88,6 +91,11 @@ func (b *builder) noEventTime(t *config.Transform, source string) {
 	if b.cfg.Broken {
 		return
 	}
+	if b.sourceTime(source) != nil {
+		b.problem("TM3104", t.Place("window", "time"), "give it event time, or take time away, so that the windows follow the clock",
+			"the windows of %q are to follow event time, and the source %q has none", t.Name, source)
+		return
+	}
 	at := t.Place("window")
 	for _, s := range b.cfg.Sources {
 		if s.Name == source {
@@ -115,30 +123,31 @@ func (b *builder) checkWindow(t *config.Transform, w *Window) {
 			"the slide is longer than the size, so records between two windows would be in none")
 	}
 	for _, m := range s.Check() {
-		b.problem("TM2171", windowPlace(t, m.Field), m.Hint, "%s: %s", m.Field, m.Message)
+		path := windowPath(t, m.Field)
+		b.problem("TM2171", t.Place(path...), m.Hint, "%s: %s", path[len(path)-1], m.Message)
 	}
 }
 
-// windowPlace is where a setting of a window.Spec stands in the file.
-func windowPlace(t *config.Transform, field string) problem.Place {
+// windowPath is where a setting of a window.Spec stands in the table of its transform.
+func windowPath(t *config.Transform, field string) []string {
 	switch field {
 	case "allowed_lateness", "mode":
-		return t.Place(field)
+		return []string{field}
 	case "late_every":
-		return t.Place("late_firing")
+		return []string{"late_firing"}
 	case "trigger":
-		if v := t.Value("trigger", "type"); v != nil {
-			return v.At
+		if t.Value("trigger", "type") != nil {
+			return []string{"trigger", "type"}
 		}
-		return t.Place("trigger")
+		return []string{"trigger"}
 	case "count", "interval":
-		return t.Place("trigger", field)
+		return []string{"trigger", field}
 	case "purging":
-		return t.Place("trigger", "purge")
+		return []string{"trigger", "purge"}
 	case "early_every", "early_processing_every", "early_count":
-		return t.Place("early", strings.TrimPrefix(field, "early_"))
+		return []string{"early", strings.TrimPrefix(field, "early_")}
 	}
-	return t.Place("window", field)
+	return []string{"window", field}
 }
 
 // aggregates turns calls into aggregate specs, and arguments that are more than a field into computed columns.
@@ -163,6 +172,7 @@ func (b *builder) aggregates(t *config.Transform, w *Window, in Shape) {
 	for _, a := range t.Aggregate {
 		spec, ok := b.aggregate(a, w, in)
 		if !ok {
+			w.failed = append(w.failed, a.Name)
 			continue
 		}
 		names := []string{a.Name}
@@ -261,7 +271,7 @@ func (b *builder) aggregate(a config.Aggregate, w *Window, in Shape) (aggregate.
 // argument gives the column that an aggregate reads: the field itself, or a computed one.
 func (b *builder) argument(a config.Aggregate, arg config.Arg, w *Window, in Shape) (string, bool) {
 	name := "=" + arg.Text
-	col, _, ok := b.expr(name, arg.Text, a.Value, arg.Offset, in, a.Name)
+	col, _, ok := b.expr(name, arg.Text, a.Value, arg.Offset, in, transform.TypeAny, a.Name)
 	if !ok {
 		return "", false
 	}
@@ -337,8 +347,9 @@ func windowShape(w *Window, in Shape) Shape {
 		}
 		out.Fields = append(out.Fields, f)
 	}
-	if len(w.Columns) == 0 {
-		out.Unknown = true // there were mistakes
+	for _, name := range w.failed {
+		out.Fields = append(out.Fields, Field{name, "any"})
 	}
+	out.Unknown = w.incomplete || len(w.Columns) == 0
 	return out
 }

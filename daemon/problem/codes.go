@@ -90,6 +90,12 @@ var codes = []Code{
 	{"TM4007", "no isolation possible", "isolation = \"none\" is for shipped plugins; an executable is always a process of its own."},
 	{"TM4008", "plugin does not answer", "The plugin was found, but could not be asked what it is."},
 
-	{"TM5001", "bad expression", "The expression is not understood, or its types do not fit."},
-	{"TM5002", "expression of the wrong kind", "The expression gives something else than is needed, such as a number where a condition is due."},
+	{"TM5001", "not an expression", "The text breaks the rules of the expression language at that place. Equality is written ==, text stands in quotes."},
+	{"TM5002", "unknown field in an expression", "The records there have no field of this name: the declared fields, or the fields that the step before gives, are other ones."},
+	{"TM5003", "unknown function", "The expression language has no function of this name."},
+	{"TM5004", "value of the wrong type", "An operator or a function gets a type that it cannot work with, such as a text to multiply."},
+	{"TM5005", "wrong number of arguments", "The function takes more or fewer arguments."},
+	{"TM5006", "not part of the language", "The expression language knows this elsewhere, but not here."},
+	{"TM5007", "impossible constant", "A constant part of the expression can never be right: a pattern that does not compile, a division by zero."},
+	{"TM5008", "result of the wrong type", "The expression gives something else than is needed, such as a number where a condition is due."},
 }
