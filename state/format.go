@@ -25,8 +25,8 @@ const (
 	formatLine = "tidemark state, format "
 )
 
-// writeFile writes a small file so that it is there whole or not at all: aside, synced, renamed, the directory synced.
-func writeFile(fs vfs.FS, dir, name, content string) error {
+// WriteFile writes a small file so that it is there whole or not at all: aside, synced, renamed, the directory synced.
+func WriteFile(fs vfs.FS, dir, name, content string) error {
 	path := fs.PathJoin(dir, name)
 	aside := path + ".new"
 	f, err := fs.Create(aside, vfs.WriteCategoryUnspecified)
@@ -98,5 +98,5 @@ func readFormat(fs vfs.FS, dir string) (int, error) {
 }
 
 func writeFormat(fs vfs.FS, dir string) error {
-	return writeFile(fs, dir, formatName, formatLine+strconv.Itoa(FormatVersion)+"\n")
+	return WriteFile(fs, dir, formatName, formatLine+strconv.Itoa(FormatVersion)+"\n")
 }

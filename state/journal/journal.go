@@ -42,7 +42,7 @@ type Journal struct {
 	synced  int64 // under syncing (and written under mu too): bytes of the active file on the disk
 
 	mu       sync.Mutex
-	segments []segment // the last one is the active one
+	segments []Segment // the last one is the active one
 	file     vfs.File
 	next     uint64
 	follows  uint64 // what the next segment to begin says of the one before
@@ -80,7 +80,7 @@ func (j *Journal) recover() error {
 	if err := syncDir(fs, fs.PathDir(j.dir)); err != nil {
 		return state.Classify(err, j.dir, "create the journal")
 	}
-	segments, err := list(fs, j.dir)
+	segments, err := List(fs, j.dir)
 	if err != nil {
 		return err
 	}
@@ -111,7 +111,7 @@ func (j *Journal) recover() error {
 }
 
 // mend looks at the last segment and sets j.next and j.follows. keep is false when there was nothing in it and the file is gone.
-func (j *Journal) mend(s *segment) (keep bool, err error) {
+func (j *Journal) mend(s *Segment) (keep bool, err error) {
 	fs := j.opts.FS
 	path := fs.PathJoin(j.dir, s.name())
 	w, err := walk(fs, j.dir, *s, 0, nil)
@@ -119,19 +119,19 @@ func (j *Journal) mend(s *segment) (keep bool, err error) {
 		return false, err
 	}
 	j.next, j.follows = w.next, w.next
-	if w.next == s.first {
+	if w.next == s.First {
 		j.follows = w.follows // no records: the segment will be begun anew
 	}
 	switch {
 	case w.why == damage:
 		return false, damaged(fs, j.dir, *s, w.end, "a record is damaged")
-	case w.end == 0 && s.size > headerSize: // headers are synced before frames are written
+	case w.end == 0 && s.Size > headerSize: // headers are synced before frames are written
 		return false, damaged(fs, j.dir, *s, 0, "the header is damaged")
 	case w.end == 0: // begun, and never written to
 		j.next, j.follows = 1, 1
 		return false, state.Classify(fs.Remove(path), path, "remove an empty segment of the journal")
 	case w.why == torn:
-		s.size = w.end
+		s.Size = w.end
 		return true, state.Classify(cut(fs, j.dir, *s, w.end), path, "cut the torn tail off the journal")
 	}
 	return true, state.Classify(syncFile(fs, path), path, "sync the journal")
@@ -140,12 +140,12 @@ func (j *Journal) mend(s *segment) (keep bool, err error) {
 // begin starts the segment that the next record goes to. A segment that is there already with that number has no records in it.
 func (j *Journal) begin() error {
 	fs := j.opts.FS
-	s := segment{first: j.next}
+	s := Segment{First: j.next}
 	f, err := fs.Create(fs.PathJoin(j.dir, s.name()), vfs.WriteCategoryUnspecified)
 	if err != nil {
 		return err
 	}
-	header := appendHeader(nil, s.first, j.follows)
+	header := appendHeader(nil, s.First, j.follows)
 	_, err = f.Write(header)
 	if err == nil {
 		err = f.Sync()
@@ -157,10 +157,10 @@ func (j *Journal) begin() error {
 		_ = f.Close()
 		return err
 	}
-	if n := len(j.segments); n > 0 && j.segments[n-1].first == s.first {
+	if n := len(j.segments); n > 0 && j.segments[n-1].First == s.First {
 		j.segments = j.segments[:n-1]
 	}
-	s.size = headerSize
+	s.Size = headerSize
 	j.segments, j.file, j.synced = append(j.segments, s), f, headerSize
 	return nil
 }
@@ -205,18 +205,18 @@ func (j *Journal) write(encode func([]byte) []byte) (number uint64, file vfs.Fil
 	if _, err := j.file.Write(j.buf); err != nil {
 		return 0, nil, 0, j.fail(err, "write")
 	}
-	active.size += int64(len(j.buf))
+	active.Size += int64(len(j.buf))
 	if cap(j.buf) > 4<<20 {
 		j.buf = nil // one huge record must not pin its size for ever
 	}
 	j.next++
-	return j.next - 1, j.file, active.size, nil
+	return j.next - 1, j.file, active.Size, nil
 }
 
 func (j *Journal) full() bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return j.err == nil && j.segments[len(j.segments)-1].size >= j.opts.SegmentSize
+	return j.err == nil && j.segments[len(j.segments)-1].Size >= j.opts.SegmentSize
 }
 
 // rotate syncs and closes the active segment and begins the next, unless somebody else has just done so.
@@ -228,15 +228,41 @@ func (j *Journal) rotate() error {
 	if j.err != nil {
 		return j.err
 	}
-	if j.segments[len(j.segments)-1].size < j.opts.SegmentSize {
+	if j.segments[len(j.segments)-1].Size < j.opts.SegmentSize {
 		return nil
 	}
+	return j.seal(j.next)
+}
+
+// Skip makes the next record's number to, which must not be below Next: the numbers between are left out on purpose, and readers will
+// not miss them.
+func (j *Journal) Skip(to uint64) error {
+	j.syncing.Lock()
+	defer j.syncing.Unlock()
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	switch {
+	case j.err != nil:
+		return j.err
+	case to < j.next:
+		return fmt.Errorf("journal: skip back from %d to %d", j.next, to)
+	case to == j.next:
+		return nil
+	}
+	return j.seal(to)
+}
+
+// seal syncs and closes the active segment and begins one whose first number is first. Both locks are held.
+func (j *Journal) seal(first uint64) error {
 	err := j.file.Sync()
 	if closeErr := j.file.Close(); err == nil {
 		err = closeErr
 	}
 	if err == nil {
-		j.follows = j.next
+		if j.segments[len(j.segments)-1].First != j.next { // else it is empty, and its successor takes its place
+			j.follows = j.next
+		}
+		j.next = first
 		err = j.begin()
 	}
 	if err != nil {
@@ -251,7 +277,7 @@ func (j *Journal) Sync() error {
 		return nil
 	}
 	j.mu.Lock()
-	file, end, err := j.file, j.segments[len(j.segments)-1].size, j.err
+	file, end, err := j.file, j.segments[len(j.segments)-1].Size, j.err
 	j.mu.Unlock()
 	if err != nil {
 		return err
@@ -264,7 +290,7 @@ func (j *Journal) syncTo(file vfs.File, end int64) error {
 	j.syncing.Lock()
 	defer j.syncing.Unlock()
 	j.mu.Lock()
-	err, size := j.err, j.segments[len(j.segments)-1].size
+	err, size := j.err, j.segments[len(j.segments)-1].Size
 	done := file != j.file || j.synced >= end // another sync, or the end of the segment, has taken care of it
 	j.mu.Unlock()
 	if err != nil || done {
@@ -295,13 +321,20 @@ func (j *Journal) Next() uint64 {
 	return j.next
 }
 
+// Segments is the segments there are, oldest first; the last one is being written to.
+func (j *Journal) Segments() []Segment {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return append([]Segment(nil), j.segments...)
+}
+
 // Size is the number of bytes of all segments.
 func (j *Journal) Size() int64 {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	size := int64(0)
 	for _, s := range j.segments {
-		size += s.size
+		size += s.Size
 	}
 	return size
 }
@@ -313,7 +346,7 @@ func (j *Journal) Truncate(before uint64) error {
 	if j.err != nil {
 		return j.err
 	}
-	for len(j.segments) > 1 && j.segments[1].first <= before {
+	for len(j.segments) > 1 && j.segments[1].First <= before {
 		path := j.opts.FS.PathJoin(j.dir, j.segments[0].name())
 		// A file that is gone already was removed before a crash that lost the memory of it.
 		if err := j.opts.FS.Remove(path); err != nil && !oserror.IsNotExist(err) {

@@ -17,32 +17,44 @@ type Record struct {
 // returned. Nothing is skipped: a record that cannot be read, or a number from that was truncated, is an error.
 func (j *Journal) Replay(from uint64, visit func(Record) error) error {
 	j.mu.Lock()
-	segments, until := append([]segment(nil), j.segments...), j.next
+	segments, until := append([]Segment(nil), j.segments...), j.next
 	j.mu.Unlock()
 	return replay(j.opts.FS, j.dir, segments, from, until, visit)
 }
 
 // Read replays a journal that need not be open, without changing it; a torn tail is passed over. It is for inspection.
 func Read(fs vfs.FS, dir string, from uint64, visit func(Record) error) error {
-	segments, err := list(fs, dir)
+	segments, err := List(fs, dir)
 	if err != nil || len(segments) == 0 {
 		return err
 	}
-	return replay(fs, dir, segments, max(from, segments[0].first), 0, visit)
+	return replay(fs, dir, segments, max(from, segments[0].First), 0, visit)
+}
+
+// ReadSegment reads one segment as far as it is whole, without changing it; it may run beside a writer. The error of a damaged one comes
+// after the records before the damage.
+func ReadSegment(fs vfs.FS, dir string, s Segment, visit func(Record) error) error {
+	w, err := walk(fs, dir, s, 0, func(number uint64, payload []byte) error {
+		return deliver(fs, dir, s, number, payload, visit)
+	})
+	if err == nil && w.why == damage {
+		err = damaged(fs, dir, s, w.end, "a record is damaged")
+	}
+	return err
 }
 
 // replay goes through segments; until is the number behind the last record, 0 where it is not known.
-func replay(fs vfs.FS, dir string, segments []segment, from, until uint64, visit func(Record) error) error {
+func replay(fs vfs.FS, dir string, segments []Segment, from, until uint64, visit func(Record) error) error {
 	if until != 0 && from >= until {
 		return nil
 	}
-	if len(segments) > 0 && from < segments[0].first {
+	if len(segments) > 0 && from < segments[0].First {
 		return damaged(fs, dir, segments[0], 0, "records before this file are needed and gone; they should stand before the first record,")
 	}
 	expect := uint64(0) // the number that the segment before ended at
 	for i, s := range segments {
 		last := i+1 == len(segments)
-		if !last && segments[i+1].first <= from {
+		if !last && segments[i+1].First <= from {
 			continue
 		}
 		w, err := walk(fs, dir, s, from, func(number uint64, payload []byte) error {
@@ -62,7 +74,7 @@ func replay(fs vfs.FS, dir string, segments []segment, from, until uint64, visit
 	return nil
 }
 
-func deliver(fs vfs.FS, dir string, s segment, number uint64, payload []byte, visit func(Record) error) error {
+func deliver(fs vfs.FS, dir string, s Segment, number uint64, payload []byte, visit func(Record) error) error {
 	switch {
 	case len(payload) > 0 && payload[0] == kindEvent:
 		return visit(Record{Number: number, Event: payload[1:]})

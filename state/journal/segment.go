@@ -1,12 +1,14 @@
 package journal
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/cockroachdb/errors/oserror"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/tidemark-stream/tidemark/state"
@@ -14,21 +16,22 @@ import (
 
 const suffix = ".seg"
 
-// segment is a file of the journal: its first number is its name.
-type segment struct {
-	first uint64
-	size  int64
+// Segment is a file of a journal: its first number is its name.
+type Segment struct {
+	First uint64 // number of its first record, or of the one it waits for
+	Size  int64  // bytes
 }
 
-func (s segment) name() string { return fmt.Sprintf("%020d%s", s.first, suffix) }
+func (s Segment) name() string { return fmt.Sprintf("%020d%s", s.First, suffix) }
 
-// list finds the segments of a directory, oldest first. Other files (such as one that was being rewritten) are left out.
-func list(fs vfs.FS, dir string) ([]segment, error) {
+// List finds the segments of a directory, oldest first; it may run beside a writer. Other files (such as one that is being rewritten) are
+// left out.
+func List(fs vfs.FS, dir string) ([]Segment, error) {
 	names, err := fs.List(dir)
 	if err != nil {
 		return nil, state.Classify(err, dir, "read the journal")
 	}
-	var out []segment
+	var out []Segment
 	for _, name := range names {
 		number, ours := strings.CutSuffix(name, suffix)
 		first, err := strconv.ParseUint(number, 10, 64)
@@ -36,12 +39,15 @@ func list(fs vfs.FS, dir string) ([]segment, error) {
 			continue
 		}
 		info, err := fs.Stat(fs.PathJoin(dir, name))
+		if oserror.IsNotExist(err) {
+			continue // removed meanwhile
+		}
 		if err != nil {
 			return nil, state.Classify(err, fs.PathJoin(dir, name), "read the journal")
 		}
-		out = append(out, segment{first, info.Size()})
+		out = append(out, Segment{first, info.Size()})
 	}
-	slices.SortFunc(out, func(a, b segment) int { return strings.Compare(a.name(), b.name()) })
+	slices.SortFunc(out, func(a, b Segment) int { return cmp.Compare(a.First, b.First) })
 	return out, nil
 }
 
@@ -54,7 +60,7 @@ type walked struct {
 }
 
 // walk reads a segment's payloads from a number on.
-func walk(fs vfs.FS, dir string, s segment, from uint64, visit func(number uint64, payload []byte) error) (w walked, err error) {
+func walk(fs vfs.FS, dir string, s Segment, from uint64, visit func(number uint64, payload []byte) error) (w walked, err error) {
 	path := fs.PathJoin(dir, s.name())
 	f, err := fs.Open(path)
 	if err != nil {
@@ -65,13 +71,13 @@ func walk(fs vfs.FS, dir string, s segment, from uint64, visit func(number uint6
 			err = state.Classify(closeErr, path, "read the journal")
 		}
 	}()
-	r, ok, err := newReader(f, s.size)
+	r, ok, err := newReader(f, s.Size)
 	if err != nil {
 		return w, state.Classify(err, path, "read the journal")
 	}
-	if !ok || r.next != s.first {
+	if !ok || r.next != s.First {
 		// Not even the header is there: the file was just begun, or it is damaged.
-		return walked{next: s.first, why: torn}, nil
+		return walked{next: s.First, why: torn}, nil
 	}
 	for r.frame() {
 		if visit != nil && r.next > from {
@@ -97,7 +103,7 @@ func syncFile(fs vfs.FS, path string) error {
 }
 
 // cut shortens a segment to its first bytes: aside, synced, renamed, so that a crash meanwhile finds one or the other.
-func cut(fs vfs.FS, dir string, s segment, to int64) (err error) {
+func cut(fs vfs.FS, dir string, s Segment, to int64) (err error) {
 	path := fs.PathJoin(dir, s.name())
 	aside := path + ".cut"
 	from, err := fs.Open(path)
@@ -138,7 +144,7 @@ func syncDir(fs vfs.FS, dir string) error {
 	return err
 }
 
-func damaged(fs vfs.FS, dir string, s segment, offset int64, what string) error {
+func damaged(fs vfs.FS, dir string, s Segment, offset int64, what string) error {
 	return &state.Error{
 		Kind: state.BadJournal, Path: fs.PathJoin(dir, s.name()),
 		Summary: fmt.Sprintf("%s at byte %d of the journal", what, offset),

@@ -1,0 +1,215 @@
+package deadletter
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/tidemark-stream/tidemark/state"
+	"github.com/tidemark-stream/tidemark/state/journal"
+)
+
+// Options say how to open a store. The zero value is usable.
+type Options struct {
+	FS       vfs.FS // default: the disk
+	MaxBytes int64  // bytes on disk at which the oldest letters go; default 256 MiB, least 64 KiB
+	MaxRaw   int    // bytes of a raw record that are kept; default 1 MiB
+}
+
+// Store is the writer's side: one a directory. Safe for use by several goroutines.
+type Store struct {
+	dir  string
+	opts Options
+
+	mu      sync.Mutex
+	journal *journal.Journal
+	counts  counts
+	aside   []string
+	err     error
+}
+
+// Stats describe a store.
+type Stats struct {
+	Letters uint64 // that can be read: neither given up nor purged
+	Bytes   int64  // on disk
+	First   uint64 // lowest number that may still be there
+	Next    uint64 // number of the next letter
+	Dropped uint64 // letters given up for room, ever
+}
+
+// Open opens the store in dir, which is created if need be.
+func Open(dir string, opts Options) (*Store, error) {
+	if opts.FS == nil {
+		opts.FS = vfs.Default
+	}
+	if opts.MaxBytes == 0 {
+		opts.MaxBytes = 256 << 20
+	}
+	opts.MaxBytes = max(opts.MaxBytes, 64<<10)
+	if opts.MaxRaw == 0 {
+		opts.MaxRaw = 1 << 20
+	}
+	s := &Store{dir: dir, opts: opts}
+	for {
+		var err error
+		s.journal, err = journal.Open(dir, journal.Options{
+			FS: opts.FS, Sync: journal.SyncCommit, SegmentSize: min(max(opts.MaxBytes/16, 4<<10), 16<<20),
+		})
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, state.BadJournal) {
+			return nil, err
+		}
+		if err := s.setAside(err); err != nil {
+			return nil, err
+		}
+	}
+	var err error
+	if s.counts, err = readCounts(opts.FS, dir); err != nil {
+		_ = s.journal.Close()
+		return nil, err
+	}
+	// An eviction that a crash cut short has been counted.
+	if err := s.journal.Truncate(s.counts.below); err != nil {
+		_ = s.journal.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// setAside renames the segment that why speaks of.
+func (s *Store) setAside(why error) error {
+	var damaged *state.Error
+	if !errors.As(why, &damaged) {
+		return why
+	}
+	if err := s.opts.FS.Rename(damaged.Path, damaged.Path+".damaged"); err != nil {
+		return state.Classify(err, damaged.Path, "set a damaged file aside")
+	}
+	s.aside = append(s.aside, damaged.Path+".damaged")
+	return nil
+}
+
+// SetAside is the files that Open found damaged and renamed: worth a warning, and a look.
+func (s *Store) SetAside() []string { return slices.Clone(s.aside) }
+
+// Next is the number of the next letter: the pipeline goes on delivering from here.
+func (s *Store) Next() uint64 { return s.journal.Next() }
+
+// Append writes letters and returns when they are on the disk. The first one has the given number, and the others follow; those that are
+// there already are passed over. 0 means the next free number. A number beyond the next leaves a gap: the directory was emptied by
+// somebody meanwhile.
+func (s *Store) Append(first uint64, letters []Letter) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.err != nil {
+		return s.err
+	}
+	if next := s.journal.Next(); first == 0 {
+		first = next
+	} else if first > next {
+		if err := s.journal.Skip(first); err != nil {
+			return s.fail(err)
+		}
+	}
+	var buf []byte
+	for i := range letters {
+		if first+uint64(i) < s.journal.Next() {
+			continue
+		}
+		l := letters[i]
+		l.RawLength = max(l.RawLength, int64(len(l.Raw)))
+		l.Raw = l.Raw[:min(len(l.Raw), s.opts.MaxRaw)]
+		buf = l.append(buf[:0])
+		if _, err := s.journal.AppendEvent(buf); err != nil {
+			return s.fail(err)
+		}
+	}
+	if err := s.journal.Sync(); err != nil {
+		return s.fail(err)
+	}
+	return s.makeRoom()
+}
+
+func (s *Store) fail(err error) error {
+	s.err = err
+	return err
+}
+
+// makeRoom gives up the oldest segments while there are too many bytes. What is given up is counted before it is removed.
+func (s *Store) makeRoom() error {
+	segments, size, n := s.journal.Segments(), s.journal.Size(), 0
+	for n+1 < len(segments) && size > s.opts.MaxBytes {
+		size -= segments[n].Size
+		n++
+	}
+	if n == 0 {
+		return nil
+	}
+	purged, err := readPurged(s.opts.FS, s.dir)
+	if err != nil {
+		return err
+	}
+	next := s.counts
+	for _, seg := range segments[:n] {
+		err := read(s.opts.FS, s.dir, seg, func(l Letter) error {
+			if !purged.has(l.Number) {
+				next.dropped++
+			}
+			return nil
+		})
+		if err != nil && !errors.Is(err, state.BadJournal) { // what cannot be read was lost already
+			return err
+		}
+	}
+	next.below = segments[n].First
+	if err := writeCounts(s.opts.FS, s.dir, next); err != nil {
+		return err
+	}
+	s.counts = next
+	return s.journal.Truncate(next.below)
+}
+
+// Dropped is how many letters were given up for room, ever.
+func (s *Store) Dropped() uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.counts.dropped
+}
+
+// Close closes the files.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.journal.Close()
+}
+
+// counts is what COUNTS says.
+type counts struct {
+	dropped uint64 // letters given up for room
+	below   uint64 // all segments that hold only lower numbers are given up
+}
+
+const (
+	countsName   = "COUNTS"
+	countsFormat = "dropped %d, all below %d\n"
+)
+
+func readCounts(fs vfs.FS, dir string) (c counts, err error) {
+	text, err := readFile(fs, dir, countsName)
+	if err != nil || text == "" {
+		return c, err
+	}
+	if _, err := fmt.Sscanf(text, countsFormat, &c.dropped, &c.below); err != nil {
+		return counts{}, nil // a count is not worth a pipeline
+	}
+	return c, nil
+}
+
+func writeCounts(fs vfs.FS, dir string, c counts) error {
+	return writeFile(fs, dir, countsName, fmt.Sprintf(countsFormat, c.dropped, c.below))
+}
