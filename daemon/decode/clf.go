@@ -105,7 +105,7 @@ func (f *clfFormat) write(i int) {
 	if !f.whole {
 		return
 	}
-	mark := f.openObject()
+	f.openObject()
 	for n, name := range clfNames() {
 		switch p := &f.parts[n]; p.kind {
 		case batch.Missing:
@@ -115,7 +115,7 @@ func (f *clfFormat) write(i int) {
 			f.member(name, p.text, f.typeOf(name))
 		}
 	}
-	f.closeObject(i, mark)
+	f.closeObject(i)
 }
 
 // split finds the parts of a line, and says what is wrong with it.

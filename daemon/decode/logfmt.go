@@ -49,9 +49,9 @@ func (f *logfmtFormat) decode(b *batch.Batch, cols []batch.Column, bad *badRows)
 
 func (f *logfmtFormat) row(i int, row span) {
 	clear(f.seen)
-	mark, pairs := 0, false
+	pairs := false
 	if f.whole {
-		mark = f.openObject()
+		f.openObject()
 	}
 	refused, problem := false, ""
 	for p := 0; ; {
@@ -94,7 +94,7 @@ func (f *logfmtFormat) row(i int, row span) {
 		}
 	}
 	if f.whole {
-		f.closeObject(i, mark)
+		f.closeObject(i)
 	}
 }
 

@@ -29,9 +29,9 @@ rows:
 			}
 		}
 		if f.whole {
-			w := f.openObject()
+			f.openObject()
 			f.member(f.name, row.text, f.typeOf(f.name))
-			f.closeObject(i, w)
+			f.closeObject(i)
 		}
 	}
 }

@@ -44,13 +44,13 @@ func (f *regexFormat) row(i int, row span) {
 		}
 	}
 	if f.whole {
-		mark := f.openObject()
+		f.openObject()
 		for g, name := range f.names {
 			if name != "" && m[2*g] >= 0 {
 				f.member(name, row.text[m[2*g]:m[2*g+1]], f.typeOf(name))
 			}
 		}
-		f.closeObject(i, mark)
+		f.closeObject(i)
 	}
 }
 

@@ -1,7 +1,6 @@
 package decode
 
 import (
-	"bytes"
 	"strconv"
 
 	"github.com/tidemark-stream/tidemark/sdk/batch"
@@ -113,9 +112,8 @@ func (f *syslogFormat) writeWhole(i int) {
 	data := f.parts[syslogDataField]
 	if data.kind == batch.JSON {
 		data = f.dataObject("")
-		data.text = bytes.Clone(data.text) // Extra grows under it
 	}
-	mark := f.openObject()
+	f.openObject()
 	for n, name := range syslogNames() {
 		switch p := &f.parts[n]; {
 		case n < syslogTimeField:
@@ -130,5 +128,5 @@ func (f *syslogFormat) writeWhole(i int) {
 			f.member(name, p.text, f.typeOf(name))
 		}
 	}
-	f.closeObject(i, mark)
+	f.closeObject(i)
 }

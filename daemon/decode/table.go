@@ -56,14 +56,13 @@ type tableRow struct {
 	row   int
 	n     int  // values so far
 	dead  bool // the row has been refused
-	mark  int  // start of the row's object in Extra, with Spec.Whole
 	long  int  // longest row that was longer than the table, for a notice
 }
 
 func (r *tableRow) start(i int) {
 	r.row, r.n, r.dead = i, 0, false
 	if r.whole {
-		r.mark = r.openObject()
+		r.openObject()
 	}
 }
 
@@ -114,7 +113,7 @@ func (r *tableRow) finish() {
 		r.missing(f, r.row)
 	}
 	if r.whole {
-		r.closeObject(r.row, r.mark)
+		r.closeObject(r.row)
 	}
 }
 

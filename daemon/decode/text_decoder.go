@@ -20,6 +20,8 @@ type textDecoder struct {
 	cols  []batch.Column
 	bad   *badRows
 	ascii bool
+
+	object []byte // of Spec.Whole, while it is made
 }
 
 // span is a piece of text and where it stands: a literal part of the batch's bytes, or something made in Extra.

@@ -9,17 +9,12 @@ import (
 	"github.com/tidemark-stream/tidemark/sdk/batch"
 )
 
-// openObject begins the JSON object of Spec.Whole in Extra and returns its place.
-func (t *textDecoder) openObject() int {
-	mark := len(t.b.Extra)
-	t.b.Extra = append(t.b.Extra, '{')
-	return mark
-}
+// openObject begins the JSON object of Spec.Whole. It is made aside, because values without escapes are made in Extra meanwhile.
+func (t *textDecoder) openObject() { t.object = append(t.object[:0], '{') }
 
 // member adds a field whose value is text, in its declared type. Text that does not fit the type stands as a string here: the
 // whole row is shown as it came, and a wanted field of that type refuses the row anyway.
 func (t *textDecoder) member(name string, text []byte, typ Type) {
-	e := t.memberName(name)
 	kind, value := batch.String, uint64(0)
 	switch {
 	case typ == TypeDynamic && t.infer:
@@ -31,27 +26,24 @@ func (t *textDecoder) member(name string, text []byte, typ Type) {
 			kind, value = k, v
 		}
 	}
-	t.b.Extra = appendJSONValue(e, kind, value, text)
+	t.memberValue(name, kind, value, text)
 }
 
-// memberValue adds a field whose value is already a cell's.
+// memberValue adds a field whose value is already a cell's; text is that of a string or JSON.
 func (t *textDecoder) memberValue(name string, kind batch.Kind, value uint64, text []byte) {
-	t.b.Extra = appendJSONValue(t.memberName(name), kind, value, text)
-}
-
-func (t *textDecoder) memberName(name string) []byte {
-	e := t.b.Extra
-	if e[len(e)-1] != '{' {
-		e = append(e, ',')
+	o := t.object
+	if len(o) > 1 {
+		o = append(o, ',')
 	}
-	e = appendJSONString(e, viewBytes(name))
-	return append(e, ':')
+	o = append(appendJSONString(o, viewBytes(name)), ':')
+	t.object = appendJSONValue(o, kind, value, text)
 }
 
-// closeObject ends the object and points the last column to it.
-func (t *textDecoder) closeObject(i, mark int) {
-	t.b.Extra = append(t.b.Extra, '}')
-	t.cols[len(t.cols)-1].Set(i, batch.JSON, batch.ExtraRef(mark, len(t.b.Extra)-mark))
+// closeObject ends the object, copies it to Extra and points the last column to it.
+func (t *textDecoder) closeObject(i int) {
+	off := len(t.b.Extra)
+	t.b.Extra = append(append(t.b.Extra, t.object...), '}')
+	t.cols[len(t.cols)-1].Set(i, batch.JSON, batch.ExtraRef(off, len(t.b.Extra)-off))
 }
 
 func appendJSONValue(dst []byte, kind batch.Kind, value uint64, text []byte) []byte {
