@@ -9,7 +9,7 @@ var sourceKeys = []Key{
 		Doc: "`process` runs the plugin as a process of its own. `none` runs a shipped plugin inside the daemon: a little faster, and a crash of it is one of the daemon."},
 	{Section: SectionSource, Name: "decode", Type: TypeTable, Example: `{ format = "json" }`,
 		Doc: "How the bytes of a record become fields. Not for sources whose records have fields already. Default: each record is one JSON object."},
-	{Section: SectionSource, Name: "time", Type: TypeTable, Doc: "Where a record's event time is, and how watermarks come about. Without it the source has no event time, so windows over it run on processing time."},
+	{Section: SectionSource, Name: "time", Type: TypeTable, Doc: "Where a record's event time is, and how watermarks come about. Without it the source can feed filters, maps and sinks, but no windows over event time."},
 	{Section: SectionSource, Name: "journal", Type: TypeTable, Example: `{ sync = "commit" }`,
 		Doc: "The log that keeps records of a source that cannot be asked for them again (socket, HTTP, stdin) until they are committed. Sources that can be rewound need none."},
 

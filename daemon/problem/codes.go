@@ -7,7 +7,7 @@ type Code struct {
 	Meaning string // when it comes, and what to do
 }
 
-// Codes lists every code, in order. The reference (docs/reference/problems.md) is written from it, and a test of package plan
+// Codes lists every code, in order. The reference (docs/reference/problems.md) is written from it, and a test
 // sees to it that nothing uses a code that does not stand here.
 func Codes() []Code { return append([]Code(nil), codes...) }
 
@@ -72,7 +72,6 @@ var codes = []Code{
 	{"TM3007", "nobody reads it", "A warning: the component's output is not an input of anything, so its work is thrown away."},
 	{"TM3010", "unknown field", "The records there have no field of this name: the declared fields, or the fields that the step before gives, are other ones."},
 	{"TM3011", "two columns of one name", "A result cannot have two columns of the same name. window_start and window_end are taken, and the names of the key fields."},
-	{"TM3012", "inputs that differ", "The inputs of a step have to be records of the same kind."},
 	{"TM3101", "promise the sink cannot keep", "exactly_once needs a sink that is transactional or idempotent; several deliveries at a time need an idempotent one."},
 	{"TM3102", "no timestamp", "The assigner needs to know where the event time is, and timestamp does not say so."},
 	{"TM3103", "event time and the clock mixed", "A window reads from sources with and without event time, so it is not clear whose time counts."},
@@ -90,6 +89,16 @@ var codes = []Code{
 	{"TM4007", "no isolation possible", "isolation = \"none\" is for shipped plugins; an executable is always a process of its own."},
 	{"TM4008", "plugin does not answer", "The plugin was found, but could not be asked what it is."},
 
+	{"TM4101", "not executable", "The plugin's file was found, and the system does not run it: no permission, or another machine's architecture."},
+	{"TM4102", "wrong digest", "The file's sha256 is another one than the pinned one. The message has both, and where the pin stands. `tidemark plugins verify` prints the digest to pin."},
+	{"TM4103", "not a plugin", "The executable was started and did not introduce itself as a plugin. The message has what it printed."},
+	{"TM4104", "wrong protocol version", "The plugin and the daemon have no version of the protocol in common. The message says which side to upgrade to what."},
+	{"TM4105", "start took too long", "The process was not ready within start_timeout."},
+	{"TM4106", "start failed", "The process ended, or said why it cannot work, before it was ready."},
+	{"TM4107", "plugin died", "The process ended while it was at work. The pipeline restarts from its last commit."},
+	{"TM4108", "plugin hung", "The process left a call or a health check unanswered for longer than call_timeout, and was ended."},
+	{"TM4109", "protocol broken", "The plugin answered something that no plugin may: fewer timestamps than rows, a message that cannot be read."},
+
 	{"TM5001", "not an expression", "The text breaks the rules of the expression language at that place. Equality is written ==, text stands in quotes."},
 	{"TM5002", "unknown field in an expression", "The records there have no field of this name: the declared fields, or the fields that the step before gives, are other ones."},
 	{"TM5003", "unknown function", "The expression language has no function of this name."},
@@ -98,4 +107,16 @@ var codes = []Code{
 	{"TM5006", "not part of the language", "The expression language knows this elsewhere, but not here."},
 	{"TM5007", "impossible constant", "A constant part of the expression can never be right: a pattern that does not compile, a division by zero."},
 	{"TM5008", "result of the wrong type", "The expression gives something else than is needed, such as a number where a condition is due."},
+
+	{"TM6001", "state in use", "Another process has the state directory open. Two daemons never share one."},
+	{"TM6002", "state cannot be written", "The directory may not be written, or something else stands in its way."},
+	{"TM6003", "state damaged", "A file is not what was written. The message names it; restore a savepoint, or start afresh in another directory. Tidemark never starts from empty by itself."},
+	{"TM6004", "state of a newer version", "A newer Tidemark wrote the directory, in a format that this one does not know."},
+	{"TM6005", "state of another pipeline", "The state belongs to another pipeline, or this one was changed in a way that the state cannot serve. `tidemark check --against STATE` shows what."},
+	{"TM6006", "disk full", "There is no room for the next commit. The pipeline takes no more input, keeps what is committed, and goes on when there is room."},
+	{"TM6007", "not a state directory", "The directory holds something else."},
+	{"TM6008", "state missing", "There is nothing there, or a part of it is gone."},
+	{"TM6009", "disk error", "The disk failed in the middle of work. What was committed before stands."},
+	{"TM6010", "bad savepoint", "The savepoint is incomplete, or was changed."},
+	{"TM6011", "bad journal", "A segment of the journal is not what was written."},
 }
