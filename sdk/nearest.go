@@ -20,23 +20,26 @@ func nearest(name string, list []string) string {
 	return best
 }
 
-// distance is Levenshtein's.
+// distance counts letters that are wrong, missing, too many, or swapped with their neighbour.
 func distance(a, b string) int {
-	row := make([]int, len(b)+1)
+	before, row, next := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range row {
 		row[j] = j
 	}
 	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
+		next[0] = i + 1
 		for j := range len(b) {
-			d := diagonal
+			d := row[j]
 			if a[i] != b[j] {
 				d++
 			}
-			diagonal = row[j+1]
-			row[j+1] = min(d, row[j]+1, row[j+1]+1)
+			d = min(d, row[j+1]+1, next[j]+1)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				d = min(d, before[j-1]+1)
+			}
+			next[j+1] = d
 		}
+		before, row, next = row, next, before
 	}
 	return row[len(b)]
 }

@@ -33,7 +33,8 @@ type sourceRun struct {
 	parts map[string]*partition
 	order []*partition // by number
 
-	acks chan ack // nil: the source is no Acker
+	acks      chan ack // nil: the source is no Acker
+	ackFailed atomic.Pointer[error]
 
 	failure error // why the run ended; set before events is closed
 }
@@ -76,7 +77,15 @@ func (r *sourceRun) start(run func(ctx context.Context) error, acker Acker) {
 			for {
 				select {
 				case a := <-r.acks:
-					acker.Ack(a.partition, a.position)
+					err := protect(func() error {
+						acker.Ack(a.partition, a.position)
+						return nil
+					})
+					if err != nil {
+						r.ackFailed.CompareAndSwap(nil, &err)
+						r.stopRun()
+						return
+					}
 				case <-r.stop.Done():
 					return
 				}
@@ -101,6 +110,9 @@ func protect(f func() error) (err error) {
 
 // finish flushes what is left and says how the run ended.
 func (r *sourceRun) finish(err error) {
+	if failed := r.ackFailed.Load(); failed != nil {
+		err = fmt.Errorf("acknowledge: %w", *failed)
+	}
 	stopped := r.stopping.Load()
 	if stopped && (err == nil || errors.Is(err, context.Canceled) || errors.Is(err, errStopped)) {
 		err = nil
@@ -159,7 +171,7 @@ func (r *sourceRun) Recv() (wire.SourceEvent, error) {
 }
 
 func (r *sourceRun) Ack(id uint32, position []byte) error {
-	if r.acks == nil {
+	if r.acks == nil || len(position) == 0 {
 		return nil
 	}
 	r.mu.Lock()

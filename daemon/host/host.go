@@ -191,8 +191,8 @@ func (h *Host) Processes() []Process {
 	defer h.mu.Unlock()
 	var out []Process
 	for p := range h.processes {
-		if p.wire != nil {
-			out = append(out, Process{Kind: p.kind, Name: p.name, Path: p.path, Place: p.place, PID: p.runner.pid, Since: p.since})
+		if p.ready.Load() {
+			out = append(out, Process{Kind: p.kind, Name: p.name, Path: p.path, Place: p.place, PID: int(p.runner.pid.Load()), Since: p.since})
 		}
 	}
 	slices.SortFunc(out, func(a, b Process) int {
@@ -206,7 +206,7 @@ func (h *Host) Metrics(ctx context.Context) []wire.InstanceMetric {
 	h.mu.Lock()
 	var clients []*wire.Client
 	for p := range h.processes {
-		if p.wire != nil {
+		if p.ready.Load() {
 			clients = append(clients, p.wire)
 		}
 	}

@@ -42,6 +42,7 @@ type process struct {
 	conn   *grpc.ClientConn
 	wire   *wire.Client
 
+	ready   atomic.Bool // what is above is set
 	calls   callWatch
 	hung    atomic.Pointer[string] // why it was taken for hung
 	closing atomic.Bool
@@ -89,6 +90,7 @@ func (h *Host) start(ctx context.Context, l launch) (*process, error) {
 		return nil, err
 	}
 	p.since = h.clock.Now()
+	p.ready.Store(true)
 	p.watched.Go(p.watchHealth)
 	return p, nil
 }
@@ -124,7 +126,7 @@ func (p *process) shake(ctx context.Context, cmd *exec.Cmd, stdin bool) error {
 			printed(line)
 		}},
 	})
-	stop := context.AfterFunc(ctx, func() { _ = p.runner.Kill(ctx) })
+	stop := context.AfterFunc(ctx, func() { p.runner.abort() })
 	defer stop()
 	c, err := p.client.Client()
 	if err == nil {
@@ -156,20 +158,17 @@ func (p *process) startFailure(err error, timeout time.Duration) *Failure {
 		}
 		return p.failure(WrongVersion, fmt.Sprintf("it speaks version %d of the plugin protocol, and this tidemark speaks version %d", v, wire.ProtocolVersion), hint, err)
 	}
-	select {
-	case <-p.runner.exited:
-	default:
-		if p.runner.pid == 0 {
-			return p.failure(NotExecutable, err.Error(), "", err)
-		}
-		if version == "" {
-			return p.failure(StartTimeout, fmt.Sprintf("it has not said that it is a plugin within %s%s", timeout, printed),
-				"a plugin calls sdk.Serve at once and prints nothing before", err)
-		}
-		return p.failure(NotAPlugin, fmt.Sprintf("it shook hands, but does not answer as a plugin: %v", err), "", err)
-	}
-	if p.runner.pid == 0 {
+	if p.runner.pid.Load() == 0 {
 		return p.failure(NotExecutable, fmt.Sprintf("it cannot be started: %v", err), "", err)
+	}
+	_ = p.runner.Kill(context.Background())
+	<-p.runner.exited
+	switch {
+	case p.runner.killed.Load() && version == "":
+		return p.failure(StartTimeout, fmt.Sprintf("it has not said that it is a plugin within %s%s", timeout, printed),
+			"a plugin calls sdk.Serve at once and prints nothing before", err)
+	case p.runner.killed.Load():
+		return p.failure(NotAPlugin, fmt.Sprintf("it shook hands, but does not answer as a plugin: %v", err), "", err)
 	}
 	ended := p.runner.state()
 	tail := p.runner.stderr.lines()
@@ -252,9 +251,11 @@ func (p *process) stop() {
 			case <-t.C():
 			}
 			t.Stop()
-			if p.runner.pid != 0 {
+			if p.runner.pid.Load() != 0 {
 				_ = p.runner.Kill(context.Background())
-				<-p.runner.exited
+			}
+			if p.runner.started {
+				<-p.runner.drained
 			}
 			<-asked
 			if p.conn != nil {

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -34,9 +35,14 @@ type processRunner struct {
 	errR   *os.File
 	live   *os.File // our end of the liveness pipe
 
-	pid    int
-	exited chan struct{} // closed when the process has been waited for
-	err    error         // of cmd.Wait; valid after exited
+	started bool // Start was called; false when go-plugin has given up before
+	pid     atomic.Int64
+	aborted atomic.Bool
+	killed  atomic.Bool   // by us
+	exited  chan struct{} // closed when the process has been waited for
+	// drained is closed behind it, when nothing is read from the process any more.
+	drained chan struct{}
+	err     error // of cmd.Wait; valid after exited
 }
 
 var _ runner.Runner = (*processRunner)(nil)
@@ -45,19 +51,24 @@ var _ runner.Runner = (*processRunner)(nil)
 // detached does not hold us up.
 const drainAfterExit = 500 * time.Millisecond
 
+// endGrace is how long a process that has closed its standard output may take to end.
+const endGrace = 300 * time.Millisecond
+
 func newProcessRunner(cmd *exec.Cmd, group bool, policy *config.PluginPolicy, s *spawner, c clock.Clock, log func(line string)) *processRunner {
 	r, w := io.Pipe()
-	return &processRunner{cmd: cmd, group: group, policy: policy, spawner: s, clock: c, stdout: r, exited: make(chan struct{}),
-		filter: &stdoutFilter{out: w, log: log}, stderr: &stderrTail{}}
+	return &processRunner{cmd: cmd, group: group, policy: policy, spawner: s, clock: c, stdout: r, exited: make(chan struct{}), drained: make(chan struct{}),
+		filter: &stdoutFilter{out: w, log: log, over: make(chan struct{})}, stderr: &stderrTail{over: make(chan struct{})}}
 }
 
 // Start implements runner.Runner.
 func (r *processRunner) Start(context.Context) error {
+	r.started = true
 	var files [6]*os.File
 	for i := 0; i < len(files); i += 2 {
 		var err error
 		if files[i], files[i+1], err = os.Pipe(); err != nil {
 			closeAll(files[:])
+			r.never()
 			return fmt.Errorf("make a pipe: %w", err)
 		}
 	}
@@ -70,12 +81,14 @@ func (r *processRunner) Start(context.Context) error {
 	closeAll([]*os.File{files[1], files[3], files[4]})
 	if err != nil {
 		closeAll([]*os.File{files[0], files[2], files[5]})
-		close(r.exited)
-		_ = r.filter.out.Close()
+		r.never()
 		return err
 	}
-	r.pid = r.cmd.Process.Pid
-	if err := limit(r.pid, r.policy); err != nil {
+	r.pid.Store(int64(r.cmd.Process.Pid))
+	if r.aborted.Load() {
+		r.kill()
+	}
+	if err := limit(r.cmd.Process.Pid, r.policy); err != nil {
 		r.kill()
 		err = fmt.Errorf("set the limits of the process: %w", err)
 		go r.watch()
@@ -85,6 +98,13 @@ func (r *processRunner) Start(context.Context) error {
 	go r.filter.run(r.outR)
 	go r.watch()
 	return nil
+}
+
+// never ends what waits for a process that has not come to life.
+func (r *processRunner) never() {
+	close(r.exited)
+	close(r.drained)
+	_ = r.filter.out.Close()
 }
 
 func closeAll(files []*os.File) {
@@ -97,20 +117,37 @@ func closeAll(files []*os.File) {
 
 // watch waits for the end of the process and of what it has started.
 func (r *processRunner) watch() {
-	waitExit(r.pid)
+	waitExit(r.cmd.Process.Pid)
 	if r.group {
-		killGroup(r.pid, true) // the number is still taken, so this reaches nobody else
+		killGroup(r.cmd.Process.Pid, true) // the number is still taken, so this reaches nobody else
 	}
 	r.err = r.cmd.Wait()
 	close(r.exited)
 	_ = r.live.Close()
 	t := r.clock.NewTimer(drainAfterExit)
-	<-t.C()
+	defer t.Stop()
+	select {
+	case <-r.filter.over:
+		select {
+		case <-r.stderr.over:
+		case <-t.C():
+		}
+	case <-t.C():
+	}
 	_ = r.outR.Close()
 	_ = r.errR.Close()
+	close(r.drained)
 }
 
-func (r *processRunner) kill() { killGroup(r.pid, r.group) }
+func (r *processRunner) kill() { killGroup(int(r.pid.Load()), r.group) }
+
+// abort ends a process at any time, even while it is being started.
+func (r *processRunner) abort() {
+	r.aborted.Store(true)
+	if r.pid.Load() != 0 {
+		_ = r.Kill(context.Background())
+	}
+}
 
 // state says how the process ended, once it has.
 func (r *processRunner) state() string {
@@ -128,9 +165,18 @@ func (r *processRunner) Wait(context.Context) error {
 
 // Kill implements runner.Runner.
 func (r *processRunner) Kill(context.Context) error {
+	if r.filter.ended() { // it is about to end by itself: how it ends is worth knowing
+		t := r.clock.NewTimer(endGrace)
+		defer t.Stop()
+		select {
+		case <-r.exited:
+		case <-t.C():
+		}
+	}
 	select {
 	case <-r.exited:
 	default:
+		r.killed.Store(true)
 		r.kill()
 	}
 	return nil
@@ -139,7 +185,7 @@ func (r *processRunner) Kill(context.Context) error {
 func (r *processRunner) Stdout() io.ReadCloser           { return r.stdout }
 func (r *processRunner) Stderr() io.ReadCloser           { return r.stderr }
 func (r *processRunner) Name() string                    { return r.cmd.Path }
-func (r *processRunner) ID() string                      { return strconv.Itoa(r.pid) }
+func (r *processRunner) ID() string                      { return strconv.FormatInt(r.pid.Load(), 10) }
 func (r *processRunner) Diagnose(context.Context) string { return "" }
 
 func (r *processRunner) PluginToHost(network, address string) (string, string, error) {
@@ -160,7 +206,18 @@ func (l libraryLog) Named(name string) hclog.Logger {
 	if name == "stdio" {
 		return l.Logger
 	}
-	return l.plugin
+	return plainLines{l.plugin}
+}
+
+// plainLines shows lines that are not in the format of logs: go-plugin takes them for details that nobody wants.
+type plainLines struct{ hclog.Logger }
+
+func (l plainLines) Debug(message string, args ...any) {
+	if len(args) == 0 {
+		l.Info("the plugin has printed a line", "line", message)
+		return
+	}
+	l.Logger.Debug(message, args...)
 }
 
 // lineLog logs what a plugin prints.

@@ -8,11 +8,14 @@ import (
 
 // stderrTail passes a plugin's standard error on and remembers its last lines, for the message when it dies.
 type stderrTail struct {
-	in io.ReadCloser
+	in   io.ReadCloser
+	over chan struct{} // closed when the output has ended
+	once sync.Once
 
-	mu   sync.Mutex
-	last []string
-	open string // the line that has not ended yet
+	mu    sync.Mutex
+	last  []string
+	panic string // the message of a panic
+	open  string // the line that has not ended yet
 }
 
 const (
@@ -23,6 +26,9 @@ const (
 func (s *stderrTail) Read(p []byte) (int, error) {
 	n, err := s.in.Read(p)
 	s.note(string(p[:n]))
+	if err != nil {
+		s.once.Do(func() { close(s.over) })
+	}
 	return n, err
 }
 
@@ -40,6 +46,9 @@ func (s *stderrTail) note(text string) {
 			return
 		}
 		if strings.TrimSpace(s.open) != "" && !strings.HasPrefix(s.open, `{"@level"`) { // log lines are in the log
+			if s.panic == "" && (strings.HasPrefix(s.open, "panic: ") || strings.HasPrefix(s.open, "fatal error: ")) {
+				s.panic = s.open
+			}
 			s.last = append(s.last, s.open)
 			if len(s.last) > keptLines {
 				s.last = s.last[:copy(s.last, s.last[1:])]
@@ -53,10 +62,8 @@ func (s *stderrTail) note(text string) {
 func (s *stderrTail) lines() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for i, l := range s.last {
-		if strings.HasPrefix(l, "panic: ") || strings.HasPrefix(l, "fatal error: ") {
-			return []string{s.last[i]}
-		}
+	if s.panic != "" {
+		return []string{s.panic}
 	}
 	return append([]string(nil), s.last[max(0, len(s.last)-3):]...)
 }

@@ -17,6 +17,8 @@ var handshakeRule = regexp.MustCompile(`^(\d+)\|(\d+)\|(unix|tcp)\|[^|]+(\|.*)?$
 type stdoutFilter struct {
 	out *io.PipeWriter
 	log func(line string)
+	// over is closed when the output has ended.
+	over chan struct{}
 
 	mu      sync.Mutex
 	version string // of the protocol, once the handshake was there
@@ -31,6 +33,7 @@ const (
 
 func (s *stdoutFilter) run(in io.Reader) {
 	defer s.out.Close()
+	defer close(s.over)
 	lines := bufio.NewReaderSize(in, maxStdoutLine)
 	for {
 		line, err := lines.ReadSlice('\n')
@@ -60,6 +63,15 @@ func (s *stdoutFilter) line(text []byte) {
 	s.version = string(m[2])
 	s.mu.Unlock()
 	_, _ = s.out.Write(append(bytes.Clone(text), '\n')) // whoever listens may have given up
+}
+
+func (s *stdoutFilter) ended() bool {
+	select {
+	case <-s.over:
+		return true
+	default:
+		return false
+	}
 }
 
 func (s *stdoutFilter) seen() (version string, noise []string) {
