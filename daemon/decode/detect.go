@@ -6,19 +6,17 @@ import (
 )
 
 // autoLayouts are what unit auto tries for texts that are neither numbers nor RFC 3339. No text follows two of them, so their
-// order means nothing. Dates such as 01/02/2006, which people read in two ways, are not among them.
+// order means nothing. (An element for a zone's abbreviation reads +0100, too.) Dates such as 01/02/2006, which people read in two ways, are not among them.
 var autoLayouts = [...]string{
 	"02/Jan/2006:15:04:05 -0700",
 	"2006/01/02 15:04:05",
 	"2006-01-02",
 	"Mon, 2 Jan 2006 15:04:05 MST",
-	"Mon, 2 Jan 2006 15:04:05 -0700",
 	"Mon Jan _2 15:04:05 2006",
 	"Mon Jan _2 15:04:05 MST 2006",
 	"Jan _2 15:04:05",
 	"Jan _2 2006 15:04:05",
 	"2006-01-02 15:04:05 MST",
-	"2006-01-02 15:04:05 -0700",
 	"20060102T150405Z0700",
 	"20060102T150405",
 }
@@ -41,7 +39,7 @@ func (t *Timestamps) detect(s []byte) (ms int64, problem string) {
 			t.detected(8+uint(i), l.source, s)
 			return ms, ""
 		}
-		if !strings.HasPrefix(problem, "it does not follow") {
+		if told == problemForm && !strings.HasPrefix(problem, "it does not follow") {
 			told = problem // nearer to what was meant
 		}
 	}

@@ -2,12 +2,13 @@ package decode
 
 import "bytes"
 
+const problemForm = "it does not look like 2006-01-02T15:04:05Z"
+
 // rfc3339 reads 2006-01-02T15:04:05.999Z and its variants: T, t or a space in the middle, a fraction of any length after a
 // point or a comma, Z, z, +01:00, +0100 or +01 at the end. A time without an offset is read in t's zone if naive allows it.
 func (t *Timestamps) rfc3339(s []byte, naive bool) (ms int64, problem string) {
-	const form = "it does not look like 2006-01-02T15:04:05Z"
 	if len(s) < 19 || s[4] != '-' || s[7] != '-' || s[10]|0x20 != 't' && s[10] != ' ' || s[13] != ':' || s[16] != ':' {
-		return 0, form
+		return 0, problemForm
 	}
 	var c clockTime
 	var ok [3]bool
@@ -15,7 +16,7 @@ func (t *Timestamps) rfc3339(s []byte, naive bool) (ms int64, problem string) {
 	c.minute, ok[1] = twoDigits(s[14], s[15])
 	c.second, ok[2] = twoDigits(s[17], s[18])
 	if !ok[0] || !ok[1] || !ok[2] {
-		return 0, form
+		return 0, problemForm
 	}
 	if problem := c.checkClock(); problem != "" {
 		return 0, problem
@@ -27,7 +28,7 @@ func (t *Timestamps) rfc3339(s []byte, naive bool) (ms int64, problem string) {
 		month, ok2 := twoDigits(s[5], s[6])
 		day, ok3 := twoDigits(s[8], s[9])
 		if !ok0 || !ok1 || !ok2 || !ok3 {
-			return 0, form
+			return 0, problemForm
 		}
 		c.year, c.month, c.day = century*100+year, month, day
 		if problem := c.check(); problem != "" {
