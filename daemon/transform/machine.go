@@ -22,6 +22,7 @@ type machine struct {
 	locals []value // of let
 	scopes []scope // of predicates, innermost last
 	text   []byte  // texts computed for the current row
+	depth  int     // of a comparison
 	errs   []string
 }
 
