@@ -18,6 +18,7 @@ type changeSet struct {
 	meta    []metaChange
 	cursors []cursor
 	drops   map[pane][]drop // by pane; before counts over all Deltas, see position
+	resets  map[uint32]int  // by operator: the changes before that position are gone
 	folds   *folds
 
 	entries int // upper bounds of what will be written
@@ -88,6 +89,12 @@ func collect(deltas []*Delta, sorters []sorter, folds *folds) *changeSet {
 			at := pane{p.operator, p.time}
 			cs.drops[at] = append(cs.drops[at], p)
 		}
+		for _, r := range d.resets {
+			if cs.resets == nil {
+				cs.resets = map[uint32]int{}
+			}
+			cs.resets[r.operator] = base + r.before
+		}
 		base += len(d.changes)
 		if len(cursors[i].items) > 0 {
 			cursors[i].touch()
@@ -101,7 +108,7 @@ func collect(deltas []*Delta, sorters []sorter, folds *folds) *changeSet {
 	return cs
 }
 
-// dropSpans is the runs of keys that dropped panes occupy.
+// dropSpans is the runs of keys that dropped panes and operators occupy.
 func (cs *changeSet) dropSpans() []span {
 	var out []span
 	for at, drops := range cs.drops {
@@ -109,6 +116,10 @@ func (cs *changeSet) dropSpans() []span {
 			start, end := keys.PaneBounds(at.operator, keys.UnflipTime(at.time), d.hashes)
 			out = append(out, span{start, end})
 		}
+	}
+	for operator := range cs.resets {
+		start, end := keys.OperatorBounds(operator)
+		out = append(out, span{start, end})
 	}
 	return out
 }
@@ -197,7 +208,8 @@ func (cs *changeSet) writeState(t target) error {
 			at = pane{c.operator, c.time}
 			drops = cs.drops[at]
 		}
-		dropped, dead := false, false
+		before, dropped := cs.resets[c.operator]
+		dead := position < before
 		for _, d := range drops {
 			if d.hashes.Contains(c.hash) {
 				dropped = true

@@ -44,6 +44,12 @@ type drop struct {
 	before   int // changes[:before] of this Delta fall under it
 }
 
+// reset removes an operator.
+type reset struct {
+	operator uint32
+	before   int // changes[:before] of this Delta fall under it
+}
+
 // Delta collects changes for one commit, in memory. The order of calls matters where they touch the same key: the last one stands, and a
 // Merge folds into what was there before it.
 //
@@ -55,6 +61,7 @@ type Delta struct {
 
 	changes []change
 	drops   []drop
+	resets  []reset
 	meta    []metaChange
 	arena   arena
 }
@@ -107,6 +114,12 @@ func (d *Delta) DropTime(operator uint32, time int64) {
 	d.drops = append(d.drops, drop{operator, keys.FlipTime(time), hashes, len(d.changes)})
 }
 
+// DropOperator removes all entries of an operator whatever their hashes: those committed before and those added to this Delta so far. What
+// is added later stands.
+func (d *Delta) DropOperator(operator uint32) {
+	d.resets = append(d.resets, reset{operator, len(d.changes)})
+}
+
 // Put gives a meta name (see [keys.Name]) a value.
 func (d *Delta) Put(name, value []byte) {
 	d.meta = append(d.meta, metaChange{key: d.metaKey(name), value: d.copy(value)})
@@ -133,7 +146,7 @@ func (d *Delta) copy(b []byte) []byte {
 }
 
 // Len is the number of changes so far.
-func (d *Delta) Len() int { return len(d.changes) + len(d.drops) + len(d.meta) }
+func (d *Delta) Len() int { return len(d.changes) + len(d.drops) + len(d.resets) + len(d.meta) }
 
 // Size is the number of bytes of keys and values so far.
 func (d *Delta) Size() int { return d.arena.size }
@@ -142,7 +155,7 @@ func (d *Delta) Size() int { return d.arena.size }
 func (d *Delta) Reset() {
 	d.arena.reset()
 	clear(d.meta) // its slices would keep chunks alive
-	d.changes, d.drops, d.meta = d.changes[:0], d.drops[:0], d.meta[:0]
+	d.changes, d.drops, d.resets, d.meta = d.changes[:0], d.drops[:0], d.resets[:0], d.meta[:0]
 }
 
 // Bind returns a writer for one operator: the store that a window operator asks for.

@@ -94,7 +94,7 @@ func TestTheWholeStoreLiesWithinBounds(t *testing.T) {
 }
 
 func TestNames(t *testing.T) {
-	text := rapid.StringOfN(rapid.RuneFrom([]rune("ab.é")), 0, 4, -1)
+	text := rapid.StringOfN(rapid.RuneFrom([]rune("ab.é\x00\x01")), 0, 4, -1)
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := text.Draw(t, "a"), text.Draw(t, "b")
 		n, m := rapid.Uint64().Draw(t, "n"), rapid.Uint64().Draw(t, "m")
@@ -112,8 +112,9 @@ func TestNames(t *testing.T) {
 func TestDamagedNamesAreTold(t *testing.T) {
 	for name, damaged := range map[string][]byte{
 		"text without its end": []byte("abc"),
-		"number cut short":     []byte("a\x00\x01\x02"),
+		"number cut short":     []byte("a\x00\x01\x01\x02"),
 		"bytes left over":      append(Name(nil).Text("a").Number(1), 7),
+		"a stray zero byte":    []byte("a\x00\x02\x00\x01\x00\x00\x00\x00\x00\x00\x00\x01"),
 	} {
 		r := ReadName(damaged)
 		r.Text()

@@ -5,12 +5,27 @@ import (
 	"fmt"
 )
 
-// Name builds the name of a meta key part by part. Parts are text (which must not hold a zero byte) or numbers. Names made of parts
-// of the same kinds sort like the lists of their parts.
+// Name builds the name of a meta key part by part. Parts are text or numbers; names made of parts of the same kinds sort like the lists
+// of their parts.
 type Name []byte
 
-// Text appends a part of text and a zero byte that ends it, so that "a","b" and "ab" differ and "a" sorts before "ab".
-func (n Name) Text(s string) Name { return append(append(n, s...), 0) }
+// Text is followed by 00 01, and a zero byte in it by ff: "a","b" and "ab" differ, "a" sorts before all that begins with it, and names
+// that people have given may hold anything.
+const (
+	textEnd  = 0x01
+	textZero = 0xff
+)
+
+// Text appends a part of text.
+func (n Name) Text(s string) Name {
+	for i := range len(s) {
+		n = append(n, s[i])
+		if s[i] == 0 {
+			n = append(n, textZero)
+		}
+	}
+	return append(n, 0, textEnd)
+}
 
 // Number appends a number, big endian.
 func (n Name) Number(v uint64) Name { return binary.BigEndian.AppendUint64(n, v) }
@@ -26,11 +41,20 @@ func ReadName(name []byte) *Reader { return &Reader{rest: name} }
 
 // Text takes a part of text.
 func (r *Reader) Text() string {
-	for i, c := range r.rest {
-		if c == 0 {
-			s := string(r.rest[:i])
-			r.rest = r.rest[i+1:]
-			return s
+	var s []byte
+	for i := 0; i+1 < len(r.rest); i++ {
+		switch {
+		case r.rest[i] != 0:
+			s = append(s, r.rest[i])
+		case r.rest[i+1] == textEnd:
+			r.rest = r.rest[i+2:]
+			return string(s)
+		case r.rest[i+1] == textZero:
+			s = append(s, 0)
+			i++
+		default:
+			r.fail("a zero byte that neither ends a text nor stands in one")
+			return ""
 		}
 	}
 	r.fail("text without its end")
