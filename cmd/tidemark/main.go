@@ -79,7 +79,7 @@ func (a *app) root() *cobra.Command {
 	})
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "print JSON for programs")
 	root.PersistentFlags().StringArrayVar(&a.pluginDirs, "plugin-dir", nil, "directory with plugin executables named tidemark-KIND-NAME (may be given several times)")
-	root.AddCommand(a.versionCommand(), a.runCommand(), a.checkCommand(), a.pluginsCommand(), a.daemonCommand())
+	root.AddCommand(a.versionCommand(), a.runCommand(), a.checkCommand(), a.pluginsCommand())
 	return root
 }
 
@@ -125,8 +125,13 @@ func (a *app) problems(all []problem.Problem) {
 }
 
 // print writes a value as JSON.
-func (a *app) print(v any) {
-	enc := json.NewEncoder(a.stdout)
+func (a *app) print(v any) { a.encode(a.stdout, v) }
+
+// errPrint writes a value as JSON to stderr, where stdout belongs to results.
+func (a *app) errPrint(v any) { a.encode(a.stderr, v) }
+
+func (a *app) encode(w io.Writer, v any) {
+	enc := json.NewEncoder(w)
 	enc.SetIndent("", "  ")
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(v); err != nil {

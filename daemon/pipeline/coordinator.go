@@ -7,6 +7,7 @@ import (
 
 	"github.com/tidemark-stream/tidemark/daemon/clock"
 	"github.com/tidemark-stream/tidemark/state"
+	"github.com/tidemark-stream/tidemark/state/deadletter"
 )
 
 // cut is one checkpoint in the making: what every part of the graph has contributed at the place of its barrier.
@@ -15,7 +16,7 @@ type cut struct {
 	lanes   map[string]laneSnapshot
 	stages  map[string]stageSnapshot
 	deltas  []*state.Delta
-	sinks   map[string]sinkSnapshot
+	letters []deadletter.Letter
 	taken   time.Duration // from the request to the last contribution
 }
 
@@ -123,7 +124,7 @@ func (c *coordinator) cut(ctx context.Context) (*cut, error) {
 	case <-c.wanted:
 	default:
 	}
-	made := &cut{barrier: c.next, lanes: map[string]laneSnapshot{}, stages: map[string]stageSnapshot{}, sinks: map[string]sinkSnapshot{}}
+	made := &cut{barrier: c.next, lanes: map[string]laneSnapshot{}, stages: map[string]stageSnapshot{}}
 	c.next++
 	begun := c.clock.Now()
 	if err := c.request(ctx, made.barrier); err != nil {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/tidemark-stream/tidemark/daemon/clock"
+	"github.com/tidemark-stream/tidemark/daemon/decode"
 	"github.com/tidemark-stream/tidemark/daemon/watermark"
 	"github.com/tidemark-stream/tidemark/sdk/batch"
 	"github.com/tidemark-stream/tidemark/sdk/wire"
@@ -27,31 +28,32 @@ const (
 	processingTime                 // the clock; no watermarks
 )
 
-// columnizer turns a batch's raw rows into columns and times, and refuses what it cannot. Each worker has its own.
-type columnizer interface {
-	// Columns fills b.Columns and b.Times.
-	Columns(b *batch.Batch)
-}
-
 // laneConfig is what a lane is built from.
 type laneConfig struct {
-	name       string
-	clock      clock.Clock
-	pool       *pool
-	rule       timeRule
-	source     wire.Source
-	assigner   wire.Assigner                                // rule pluginTime
-	periodic   bool                                         // the assigner is asked for its watermark
-	interval   time.Duration                                // how often; 0: after every record
-	keep       bool                                         // markers are data, too
-	columns    []columnizer                                 // one for each worker
-	guard      guard                                        // or nil
-	out        []*port                                      // the main port, one for each worker
-	refused    func(b *batch.Batch, partition string) error // hands on b.Rejects and b.Bad; called in order
-	gate       func(ctx context.Context) error              // waits until there is room for more input
-	settings   watermark.PartitionsSettings
-	lateness   *latenessBook // or nil
-	restored   map[string]partitionState
+	name      string
+	number    uint32 // of the source in its pipeline
+	clock     clock.Clock
+	pool      *pool
+	places    *places
+	rule      timeRule
+	eventTime bool // rows need a time
+	source    wire.Source
+	headers   *decode.Headers // csv with a header row, else nil
+	columns   []*columnizer   // one for each worker
+	notice    func(decode.Notice)
+	maxAhead  watermark.MaxAhead
+	jumps     *watermark.JumpGuard // or nil
+	assigner  wire.Assigner        // rule pluginTime
+	periodic  bool                 // the assigner is asked for its watermark
+	interval  time.Duration        // how often; 0: after every record
+	keep      bool                 // markers are data, too
+	settings  watermark.PartitionsSettings
+	lateness  *watermark.Lateness
+	out       []*port                         // the main port, one for each worker
+	letters   *letterWriter                   // takes b.Rejects and b.Bad
+	gate      func(ctx context.Context) error // waits until there is room for more input
+	restored  map[string]partitionState
+	// contribute hands in the lane's part of a checkpoint.
 	contribute func(barrier uint64, s laneSnapshot) error
 	finished   func() // called once, when the source has ended or stopped and everything is sent
 }
@@ -117,13 +119,14 @@ type partition struct {
 	id       uint32
 	name     string
 	position []byte
-	ended    bool
+	header   []byte
 }
 
 // partitionState is what a checkpoint holds about a partition.
 type partitionState struct {
 	position  []byte
 	assigner  []byte
+	header    []byte // csv
 	watermark int64
 	ended     bool
 }
@@ -164,7 +167,8 @@ type item struct {
 	batch     *batch.Batch
 	done      chan struct{} // one token from the worker that has it
 
-	answered bool // the assigner answers it
+	deferred []batch.BadRow // rows without a time that may turn out to be markers
+	answered bool           // the assigner answers it
 	barrier  uint64
 	guard    []byte
 	states   []wire.PartitionState
@@ -262,17 +266,28 @@ func (l *lane) intake(ctx context.Context) error {
 		case wire.SourceBatch:
 			b := ev.Batch
 			b.Source, b.Partition = l.number, ev.Partition
-			l.counts.In.Add(int64(b.N + len(b.Rejects)))
+			rows := b.N + len(b.Rejects)
+			if l.headers != nil {
+				rows -= l.headers.Attach(b)
+			}
+			l.counts.In.Add(int64(rows))
 			l.counts.Bytes.Add(int64(len(b.Data)))
 			it.done = make(chan struct{}, 1)
-			if err := l.pool.submit(ctx, func(worker int) { l.columns[worker].Columns(b) }, it.done); err != nil {
+			now := l.now()
+			if err := l.pool.submit(ctx, func(worker int) { l.columnize(worker, it, now) }, it.done); err != nil {
 				return quiet(ctx, err)
 			}
 		case wire.PartitionAdded:
 			it.kind = addedItem
+			if h := l.restored[ev.Name].header; l.headers != nil && len(h) > 0 {
+				l.headers.Know(ev.Partition, h)
+			}
 			l.places.add(l.number, ev.Partition, ev.Name)
 		case wire.PartitionEnded:
 			it.kind = endedItem
+			if l.headers != nil {
+				l.headers.Forget(ev.Partition)
+			}
 		case wire.PartitionIdle:
 			it.kind = idleItem
 		case wire.PartitionBusy:
@@ -287,6 +302,14 @@ func (l *lane) intake(ctx context.Context) error {
 		if err := send(ctx, l.decoded, it); err != nil {
 			return quiet(ctx, err)
 		}
+	}
+}
+
+func (l *lane) columnize(worker int, it *item, now int64) {
+	c := l.columns[worker]
+	it.deferred = c.Columns(it.batch, now)
+	for _, n := range c.notices() {
+		l.notice(n)
 	}
 }
 
@@ -578,6 +601,9 @@ func (l *lane) assignedBatch(ctx context.Context, it *item, markers []uint32, no
 			b.Marks = append(b.Marks, batch.Mark{After: uint32(b.N), Watermark: w})
 		}
 	}
+	if l.eventTime {
+		refuseTimeless(b, it.deferred, markers)
+	}
 	l.latenessMu.Lock()
 	l.lateness.Observe(it.partition, b.Times, b.Sel)
 	l.latenessMu.Unlock()
@@ -596,6 +622,35 @@ func (l *lane) assignedBatch(ctx context.Context, it *item, markers []uint32, no
 	l.watermark.Store(l.combine.Watermark())
 	it.done = make(chan struct{}, 1)
 	return l.submit(ctx, it)
+}
+
+// refuseTimeless refuses the alive rows that have no time and are no markers. Reasons that decoding has found are given again.
+func refuseTimeless(b *batch.Batch, reasons []batch.BadRow, markers []uint32) {
+	found := false
+	for _, t := range b.Times {
+		found = found || t == batch.NoTimestamp
+	}
+	if !found {
+		return
+	}
+	from := len(b.Bad)
+	for _, r := range b.Select() {
+		for len(markers) > 0 && markers[0] < r {
+			markers = markers[1:]
+		}
+		if b.Times[r] != batch.NoTimestamp || len(markers) > 0 && markers[0] == r {
+			continue
+		}
+		for len(reasons) > 0 && reasons[0].Row < r {
+			reasons = reasons[1:]
+		}
+		if len(reasons) > 0 && reasons[0].Row == r {
+			b.Bad = append(b.Bad, reasons[0])
+			continue
+		}
+		b.Refuse(int(r), decode.CodeNoTimestamp, "the record has no timestamp")
+	}
+	b.Narrow(from)
 }
 
 // submit gives a batch to the workers that prepare it for what reads the main port. Emit wants its refused rows and position, so it
@@ -654,7 +709,7 @@ func (l *lane) emitItem(ctx context.Context, it *item) error {
 	}
 	switch it.kind {
 	case addedItem:
-		l.partitions[it.partition] = &partition{id: it.partition, name: it.name, position: l.gone[it.name].position}
+		l.partitions[it.partition] = &partition{id: it.partition, name: it.name, position: l.gone[it.name].position, header: l.gone[it.name].header}
 		delete(l.gone, it.name)
 	case endedItem:
 		if p := l.partitions[it.partition]; p != nil {
@@ -690,6 +745,7 @@ func (l *lane) emitBatch(it *item) error {
 	b := it.batch
 	if p := l.partitions[it.partition]; p != nil && len(b.Position) > 0 {
 		p.position = append(p.position[:0:0], b.Position...)
+		p.header = b.Header
 	}
 	if n := len(b.Rejects) + len(b.Bad); n > 0 {
 		l.counts.Rejected.Add(int64(n))
@@ -722,7 +778,7 @@ func (l *lane) snapshot(it *item) laneSnapshot {
 		if !ok {
 			w = batch.NoWatermark
 		}
-		s.partitions[p.name] = partitionState{position: p.position, assigner: states[id], watermark: w}
+		s.partitions[p.name] = partitionState{position: p.position, header: p.header, assigner: states[id], watermark: w}
 		s.acks = append(s.acks, ack{id, p.position})
 	}
 	return s

@@ -1,30 +1,59 @@
 package pipeline
 
 import (
+	"bytes"
 	"sync"
 
+	"github.com/tidemark-stream/tidemark/daemon/format"
 	"github.com/tidemark-stream/tidemark/sdk/batch"
+	"github.com/tidemark-stream/tidemark/state/deadletter"
 )
 
-// Letter is a record that went no further, with everything that is known about it.
-type Letter struct {
-	Component  string // which component refused it
-	Port       string // "errors" or "late"
-	Reason     string // stable code
-	Message    string // for people
-	Source     string // where it came in
-	Partition  string
-	Position   int64 // place in the partition: a byte offset or a record number, as the source counts; -1: unknown
-	EventTime  int64 // batch.NoTimestamp: unknown
-	Watermark  int64 // what it was judged against; batch.NoWatermark: none
-	At         int64 // processing time, ms
-	Raw        []byte
-	FullLength int64 // of the record, when Raw is only its beginning
+// letterBox gathers the letters of all ports that nobody reads, checkpoint by checkpoint. It is a sink among others as far as barriers
+// go; the letters of a checkpoint are part of its commit, and reach the store after it, once.
+type letterBox struct {
+	node    *sinkNode
+	want    func() // asks for a commit
+	pending []deadletter.Letter
+	bytes   int64
 }
 
-// LetterStore keeps letters of ports that nobody reads. Put copies what it keeps.
-type LetterStore interface {
-	Put(letters []Letter) error
+// hurry is how many bytes of letters may wait before a commit is asked for.
+const hurry = 4 << 20
+
+// add copies letters. It is called under the node's lock.
+func (l *letterBox) add(letters []deadletter.Letter) {
+	for _, m := range letters {
+		m.Raw = bytes.Clone(m.Raw)
+		l.pending = append(l.pending, m)
+		l.bytes += int64(len(m.Raw) + len(m.Message) + 200)
+	}
+	if l.bytes > hurry {
+		l.want()
+	}
+}
+
+// take empties the box for a checkpoint; under the node's lock.
+func (l *letterBox) take() []deadletter.Letter {
+	out := l.pending
+	l.pending, l.bytes = nil, 0
+	return out
+}
+
+// letterInput is one input of the box as an end of a port.
+type letterInput struct {
+	box   *letterBox
+	input int
+}
+
+func (l letterInput) idle(bool) error         { return nil }
+func (l letterInput) barrier(id uint64) error { return l.box.node.bring(l.input, id) }
+
+func (l letterInput) put(letters []deadletter.Letter) error {
+	return l.box.node.do(l.input, func() error {
+		l.box.add(letters)
+		return nil
+	})
 }
 
 // places names sources and partitions for letters. Partitions come and go while stages still hold their rows, so names are never
@@ -58,16 +87,16 @@ func (p *places) find(source, partition uint32) (string, string) {
 	return p.sources[source], p.partitions[source][partition]
 }
 
-// writer makes letters of one component's refused rows and brings them where they belong: to the readers of the port, or to the store.
+// letterWriter makes letters of one component's refused rows and brings them where they belong: to the readers of the port, or to the box.
 type letterWriter struct {
 	component, port string
 	places          *places
 	now             func() int64
-	store           LetterStore
-	readers         *port // without branches: the store
+	readers         *port        // its only end is box where nobody reads the port
+	box             *letterInput // or nil
 	counted         func(n int)
 
-	letters []Letter
+	letters []deadletter.Letter
 	out     []prepared
 }
 
@@ -80,8 +109,8 @@ func (w *letterWriter) refused(b *batch.Batch) error {
 		if int(r.After) < b.N {
 			at = b.RowPosition(int(r.After))
 		}
-		w.letters = append(w.letters, Letter{Reason: r.Code, Message: r.Message, Source: source, Partition: partition,
-			Position: at, EventTime: batch.NoTimestamp, Watermark: batch.NoWatermark, Raw: r.Data, FullLength: r.Length})
+		w.letters = append(w.letters, deadletter.Letter{Code: r.Code, Message: r.Message, Source: source, Partition: partition,
+			Position: at, Unit: b.Unit, EventTime: batch.NoTimestamp, Watermark: batch.NoWatermark, Raw: r.Data, RawLength: r.Length})
 	}
 	for _, r := range b.Bad {
 		w.letters = append(w.letters, w.row(b, int(r.Row), source, partition, r.Code, r.Message, batch.NoWatermark))
@@ -99,8 +128,8 @@ func (w *letterWriter) late(b *batch.Batch, rows []uint32, watermark int64) erro
 	return w.send(b)
 }
 
-func (w *letterWriter) row(b *batch.Batch, row int, source, partition, reason, message string, watermark int64) Letter {
-	l := Letter{Reason: reason, Message: message, Source: source, Partition: partition, Position: b.RowPosition(row),
+func (w *letterWriter) row(b *batch.Batch, row int, source, partition, reason, message string, watermark int64) deadletter.Letter {
+	l := deadletter.Letter{Code: reason, Message: message, Source: source, Partition: partition, Position: b.RowPosition(row), Unit: b.Unit,
 		EventTime: batch.NoTimestamp, Watermark: watermark, Raw: b.Row(row)}
 	if row < len(b.Times) {
 		l.EventTime = b.Times[row]
@@ -118,23 +147,23 @@ func (w *letterWriter) send(b *batch.Batch) error {
 	now := w.now()
 	for i := range w.letters {
 		l := &w.letters[i]
-		l.Component, l.Port, l.At = w.component, w.port, now
-		if l.FullLength == 0 {
-			l.FullLength = int64(len(l.Raw))
+		l.Component, l.Port, l.ProcessingTime = w.component, w.port, now
+		if l.RawLength == 0 {
+			l.RawLength = int64(len(l.Raw))
 		}
 	}
 	if w.counted != nil {
 		w.counted(len(w.letters))
 	}
-	if len(w.readers.branches) == 0 {
-		return w.store.Put(w.letters)
+	if w.box != nil {
+		return w.box.put(w.letters)
 	}
 	w.out = w.readers.prepare(lettersBatch(w.letters, b), w.out[:0])
 	return sendAll(w.out)
 }
 
 // lettersBatch makes rows of letters, with the columns of plan.DeadLetterShape.
-func lettersBatch(letters []Letter, from *batch.Batch) *batch.Batch {
+func lettersBatch(letters []deadletter.Letter, from *batch.Batch) *batch.Batch {
 	b := batch.Get()
 	b.Source, b.Partition = from.Source, from.Partition
 	names := []string{"reason", "message", "component", "source", "partition", "position", "event_time", "raw"}
@@ -143,7 +172,7 @@ func lettersBatch(letters []Letter, from *batch.Batch) *batch.Batch {
 	}
 	b.Grow(len(letters))
 	for i, l := range letters {
-		for k, text := range []string{l.Reason, l.Message, l.Component, l.Source, l.Partition} {
+		for k, text := range []string{l.Code, l.Message, l.Component, l.Source, l.Partition} {
 			b.SetText(&b.Columns[k], i, batch.String, text)
 		}
 		if l.Position >= 0 {
@@ -160,4 +189,17 @@ func lettersBatch(letters []Letter, from *batch.Batch) *batch.Batch {
 		b.Times[i] = l.EventTime
 	}
 	return b
+}
+
+// columnsAsJSON writes a row's columns as an object.
+func columnsAsJSON(b *batch.Batch, row int) []byte {
+	f, err := format.New(format.Options{})
+	if err != nil {
+		return nil
+	}
+	out, err := f.AppendRow(nil, b, row)
+	if err != nil {
+		return nil
+	}
+	return out
 }

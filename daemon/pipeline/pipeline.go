@@ -19,24 +19,24 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"math/rand/v2"
 	"sync"
 	"time"
 
+	"github.com/hashicorp/go-hclog"
+
 	"github.com/tidemark-stream/tidemark/daemon/clock"
-	"github.com/tidemark-stream/tidemark/daemon/config"
+	"github.com/tidemark-stream/tidemark/daemon/host"
 	"github.com/tidemark-stream/tidemark/daemon/plan"
 	"github.com/tidemark-stream/tidemark/sdk/wire"
 )
 
-// Plugins opens running plugins. Implementations start processes, or run a shipped plugin inside the daemon, as the plan says; the
-// pipeline sees no difference. policy may be nil.
+// Plugins opens running plugins, in processes of their own or inside the daemon; the pipeline sees no difference.
 type Plugins interface {
-	OpenSource(ctx context.Context, p plan.Plugin, policy *config.PluginPolicy, open wire.SourceOpen) (wire.Source, error)
-	OpenAssigner(ctx context.Context, p plan.Plugin, policy *config.PluginPolicy, open wire.AssignerOpen) (wire.Assigner, error)
-	OpenTransform(ctx context.Context, p plan.Plugin, policy *config.PluginPolicy, open wire.TransformOpen) (wire.Transform, error)
-	OpenSink(ctx context.Context, p plan.Plugin, policy *config.PluginPolicy, open wire.SinkOpen) (wire.Sink, error)
+	OpenSource(ctx context.Context, open wire.SourceOpen, isolation host.Isolation) (wire.Source, error)
+	OpenAssigner(ctx context.Context, open wire.AssignerOpen, isolation host.Isolation) (wire.Assigner, error)
+	OpenTransform(ctx context.Context, open wire.TransformOpen, isolation host.Isolation) (wire.Transform, error)
+	OpenSink(ctx context.Context, open wire.SinkOpen, isolation host.Isolation) (wire.Sink, error)
 }
 
 // Settings is what a pipeline is given beside its plan.
@@ -44,7 +44,7 @@ type Settings struct {
 	Clock    clock.Clock
 	Plugins  Plugins
 	StateDir string // the pipeline's own directory; it is made
-	Log      *slog.Logger
+	Log      hclog.Logger
 	Workers  int // decoding goroutines and shards where the plan does not say; 0 = GOMAXPROCS
 	// StopTimeout bounds an orderly stop; after it the pipeline is ended where it is, at its last commit.
 	StopTimeout time.Duration
@@ -59,6 +59,7 @@ type Pipeline struct {
 	current *attempt
 	state   State
 	since   time.Time
+	begun   time.Time
 	failure error // of the last attempt
 	tries   int
 	total   Summary
@@ -83,7 +84,7 @@ func New(p *plan.Plan, set Settings) *Pipeline {
 	if set.StopTimeout == 0 {
 		set.StopTimeout = 30 * time.Second
 	}
-	return &Pipeline{plan: p, set: set, state: Starting, since: set.Clock.Now(), total: Summary{Pipeline: p.Name}}
+	return &Pipeline{plan: p, set: set, state: Starting, since: set.Clock.Now(), begun: set.Clock.Now(), total: Summary{Pipeline: p.Name}}
 }
 
 // Permanent marks a failure that another attempt will not mend: a damaged state directory, a plugin that is not there.

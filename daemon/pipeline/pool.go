@@ -12,7 +12,6 @@ import (
 type pool struct {
 	jobs    chan job
 	workers int
-	fail    func(error)
 }
 
 type job struct {
@@ -20,8 +19,8 @@ type job struct {
 	done chan<- struct{} // gets one token; has room for it
 }
 
-func newPool(workers int, fail func(error)) *pool {
-	return &pool{jobs: make(chan job, workers), workers: workers, fail: fail}
+func newPool(workers int) *pool {
+	return &pool{jobs: make(chan job, workers), workers: workers}
 }
 
 // run is one worker's goroutine. worker numbers what the jobs keep for each worker (decoders, scratch memory).

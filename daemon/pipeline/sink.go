@@ -53,13 +53,14 @@ func (s *sinkNode) wait(i int) error {
 	return nil
 }
 
-func (s *sinkNode) append(i int, b *batch.Batch) error {
+// do calls f for something of input i, behind the barriers that this input has brought.
+func (s *sinkNode) do(i int, f func() error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.wait(i); err != nil {
 		return err
 	}
-	return s.outlet.Append(b)
+	return f()
 }
 
 func (s *sinkNode) bring(i int, barrier uint64) error {
@@ -133,7 +134,7 @@ func (s sinkRows) send() error {
 		s.rows.Release()
 		return nil
 	}
-	return s.to.sink.append(s.to.input, s.rows)
+	return s.to.sink.do(s.to.input, func() error { return s.to.sink.outlet.Append(s.rows) })
 }
 
 // selectColumns copies the selected rows of the named columns (nil: all).

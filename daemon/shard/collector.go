@@ -26,14 +26,18 @@ func (s *Stage) collect(ctx context.Context) error {
 		for _, r := range replies {
 			late = append(late, r.late...)
 		}
-		if len(late) > 0 {
-			slices.Sort(late)
+		slices.Sort(late)
+		if len(late) > 0 && !s.cfg.PassThrough {
 			err = s.lateRows(m, late, watermark)
 		}
 		if n := len(m.marks); n > 0 {
 			watermark = m.marks[n-1].Watermark
 		}
-		if err == nil {
+		switch {
+		case err != nil:
+		case s.cfg.PassThrough && m.kind == rowsMessage:
+			err = s.passOn(m, late)
+		default:
 			err = s.handOn(m, replies)
 		}
 		s.giveBack(m, replies)
@@ -74,10 +78,67 @@ func (s *Stage) handOn(m *Message, replies []*reply) error {
 	for _, r := range replies {
 		rows += r.results.N
 	}
+	s.firings.Add(firings(replies))
 	if rows == 0 && len(m.marks) == 0 {
 		return nil
 	}
 	return s.cfg.Downstream.Results(merge(m, replies, rows))
+}
+
+// firings counts the firings of one message: segments of different shards with the same place and window are one.
+func firings(replies []*reply) int64 {
+	n := int64(0)
+	for i, r := range replies {
+		for _, seg := range r.segments {
+			first := true
+			for _, other := range replies[:i] {
+				_, found := slices.BinarySearchFunc(other.segments, seg, func(a, b segment) int {
+					switch {
+					case a.before(b):
+						return -1
+					case b.before(a):
+						return 1
+					}
+					return 0
+				})
+				first = first && !found
+			}
+			if first {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// passOn hands on the rows of a message but for those that the operator took out.
+func (s *Stage) passOn(m *Message, dropped []uint32) error {
+	if m.batch == nil { // a watermark by itself
+		b := batch.Get()
+		b.Marks = append(b.Marks, m.marks...)
+		return s.cfg.Downstream.Results(b)
+	}
+	out := m.batch.Fork()
+	out.Marks = append([]batch.Mark(nil), m.marks...)
+	if len(dropped) > 0 {
+		out.Sel = without(out.Select(), dropped)
+	}
+	return s.cfg.Downstream.Results(out)
+}
+
+// without removes from sel the rows of drop, in place; both ascend.
+func without(sel, drop []uint32) []uint32 {
+	out := sel[:0]
+	for _, r := range sel {
+		for len(drop) > 0 && drop[0] < r {
+			drop = drop[1:]
+		}
+		if len(drop) > 0 && drop[0] == r {
+			continue
+		}
+		out = append(out, r)
+	}
+	return out
 }
 
 // merge builds the batch of results of one message: the shards' segments in order, and the message's marks, each behind the

@@ -33,7 +33,6 @@ type Counts struct {
 	Late     atomic.Int64 // rows that no window took and that were late
 	Silent   atomic.Int64 // rows that had no window at all
 	Results  atomic.Int64 // result rows
-	Firings  atomic.Int64 // windows fired, each counted once however many keys it has
 	Live     atomic.Int64 // (key, window) pairs held
 	Panicked atomic.Bool
 }

@@ -35,6 +35,7 @@ type Config struct {
 	Shards         int
 	KeyFields      []string
 	ProcessingTime bool // the operator wants to be told processing time
+	PassThrough    bool // the operator emits no rows of its own: rows go on as they came, but for those it puts into Output.Late
 	Clock          clock.Clock
 	Valve          *watermark.Valve // combines the inputs, under the stage's lock; nil with one input
 	NewOperator    func(shard int, out *window.Output) (window.Operator, error)
@@ -62,6 +63,7 @@ type Stage struct {
 	events  []watermark.Event
 
 	watermark atomic.Int64
+	firings   atomic.Int64
 
 	dueChanged chan struct{}
 	ctx        context.Context
@@ -108,6 +110,9 @@ func (s *Stage) Counts(yield func(shard int, c *Counts)) {
 		yield(i, &w.counts)
 	}
 }
+
+// Firings is the number of windows that have fired, each counted once for each firing however many keys it had.
+func (s *Stage) Firings() int64 { return s.firings.Load() }
 
 // Watermark is the stage's combined watermark.
 func (s *Stage) Watermark() int64 {

@@ -1,0 +1,140 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tidemark-stream/tidemark/daemon/clock"
+	"github.com/tidemark-stream/tidemark/daemon/pipeline"
+	"github.com/tidemark-stream/tidemark/state"
+)
+
+// runOptions are the flags of `run`.
+type runOptions struct {
+	state    string
+	quiet    bool
+	logLevel string
+	stop     time.Duration
+}
+
+func (a *app) runCommand() *cobra.Command {
+	var o runOptions
+	cmd := &cobra.Command{
+		Use:   "run FILE...",
+		Short: "Run pipelines in the foreground until their sources end",
+		Long: `Run pipelines in the foreground until their sources end, or until it is interrupted: then what was read is committed and the
+pipelines stop where they are. With --state they go on from there the next time.
+
+Each pipeline ends with a line of figures on stderr.`,
+		Example: "  tidemark run examples/quickstart/pipeline.toml",
+		Args:    cobra.MinimumNArgs(1),
+		RunE:    func(cmd *cobra.Command, args []string) error { return a.run(cmd.Context(), args, o) },
+	}
+	cmd.Flags().StringVar(&o.state, "state", "", "directory for state that outlives the run (default: a temporary one)")
+	cmd.Flags().BoolVarP(&o.quiet, "quiet", "q", false, "no summary")
+	cmd.Flags().StringVar(&o.logLevel, "log-level", "warn", "trace, debug, info, warn or error")
+	cmd.Flags().DurationVar(&o.stop, "stop-timeout", 30*time.Second, "how long an orderly stop may take")
+	return cmd
+}
+
+func (a *app) run(ctx context.Context, files []string, o runOptions) error {
+	h, err := a.host(logger(a.stderr, o.logLevel, false))
+	if err != nil {
+		return err
+	}
+	defer h.Close()
+	log := logger(a.stderr, o.logLevel, false)
+
+	dir := o.state
+	if dir == "" {
+		if dir, err = os.MkdirTemp("", "tidemark-state-"); err != nil {
+			return &exitError{code: exitEnvironment, err: err}
+		}
+		defer os.RemoveAll(dir)
+	}
+	var pipelines []*pipeline.Pipeline
+	names := map[string]string{}
+	for _, file := range files {
+		p, view, err := a.load(h, file)
+		if err != nil {
+			return err
+		}
+		if other, twice := names[p.Name]; twice {
+			return &exitError{code: exitConfig, err: fmt.Errorf("%s and %s are both named %q; give one of them another name in [pipeline]", other, file, p.Name)}
+		}
+		names[p.Name] = file
+		pipelines = append(pipelines, pipeline.New(p, pipeline.Settings{
+			Clock: clock.System(), Plugins: view, StateDir: filepath.Join(dir, p.Name), Log: log.With("pipeline", p.Name), StopTimeout: o.stop,
+		}))
+	}
+	errs := make([]error, len(pipelines))
+	var wait sync.WaitGroup
+	for i, p := range pipelines {
+		wait.Go(func() { errs[i] = p.Run(ctx) })
+	}
+	wait.Wait()
+	for i, p := range pipelines {
+		s := p.Summary()
+		if errs[i] == nil && p.State() == pipeline.Finished {
+			if err := s.Check(); err != nil {
+				errs[i] = err
+			}
+		}
+		if !o.quiet {
+			a.summary(s)
+		}
+		if errs[i] != nil && len(pipelines) > 1 {
+			errs[i] = fmt.Errorf("pipeline %s: %w", s.Pipeline, errs[i])
+		}
+	}
+	return classify(errors.Join(errs...))
+}
+
+// classify gives a failure its exit code: what the environment did wrong is 3.
+func classify(err error) error {
+	if err == nil {
+		return nil
+	}
+	var s *state.Error
+	if errors.As(err, &s) || errors.Is(err, os.ErrPermission) {
+		return &exitError{code: exitEnvironment, err: err}
+	}
+	return &exitError{code: exitFailed, err: err}
+}
+
+// summary prints a pipeline's figures: a line, and one more for whatever deserves attention.
+func (a *app) summary(s pipeline.Summary) {
+	if a.json {
+		a.errPrint(s)
+		return
+	}
+	fmt.Fprintf(a.stderr, "%s: %s records in, %s windows fired, %s results, %s late, %s dead-lettered, %.2f s, %s records/s\n",
+		s.Pipeline, grouped(s.In), grouped(s.Firings), grouped(s.Results), grouped(s.Late), grouped(s.DeadLetters), s.Seconds, grouped(int64(s.PerSecond)))
+	for _, line := range s.Remarks() {
+		fmt.Fprintf(a.stderr, "%s: %s\n", s.Pipeline, line)
+	}
+}
+
+// grouped writes a number with commas between groups of three digits.
+func grouped(n int64) string {
+	text := fmt.Sprint(n)
+	if n < 0 {
+		return "-" + grouped(-n)
+	}
+	var b strings.Builder
+	for i, c := range text {
+		if i > 0 && (len(text)-i)%3 == 0 {
+			b.WriteByte(',')
+		}
+		b.WriteRune(c)
+	}
+	return b.String()
+}

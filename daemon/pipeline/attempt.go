@@ -1,0 +1,190 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"runtime"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/tidemark-stream/tidemark/daemon/host"
+	"github.com/tidemark-stream/tidemark/daemon/plan"
+	"github.com/tidemark-stream/tidemark/daemon/shard"
+	"github.com/tidemark-stream/tidemark/daemon/watermark"
+	"github.com/tidemark-stream/tidemark/state"
+)
+
+// attempt is everything that runs between two failures.
+type attempt struct {
+	p       *Pipeline
+	plan    *plan.Plan
+	graph   *graph
+	ctx     context.Context // ends everything at once
+	cancel  context.CancelCauseFunc
+	closers []func() error // in the order to be called
+
+	workers int
+	shards  int
+	store   *state.Store
+	pool    *pool
+	places  *places
+	box     *letterBox
+	lanes   []*lane
+	stages  map[string]*stageNode
+	sinks   map[string]*sinkNode
+	coord   *coordinator
+	counts  *counts
+	outlets []*directOutlet
+
+	restored    *recovered // what the last commit holds
+	boxInputs   int
+	pathWriters map[*path]*letterWriter
+
+	mu   sync.Mutex
+	left int // lanes that have neither ended nor stopped
+}
+
+// stageNode is a keyed step with its shards.
+type stageNode struct {
+	step     *plan.Step
+	operator uint32
+	stage    *shard.Stage
+	valve    *watermark.Valve // with several inputs
+	deltas   []*state.Delta   // one for each shard
+	output   *stageOutput
+	main     *port
+	writer   *letterWriter
+}
+
+// operatorID is the number of a component's state in the store: it depends on the name alone, so that a pipeline can grow and
+// shrink around it.
+func operatorID(name string) uint32 { return crc32.ChecksumIEEE([]byte(name)) }
+
+func (a *attempt) onClose(f func() error) { a.closers = append(a.closers, f) }
+
+// close takes everything down; run has returned, or was never called.
+func (a *attempt) close() error {
+	a.cancel(nil)
+	var errs []error
+	for i := len(a.closers) - 1; i >= 0; i-- {
+		errs = append(errs, a.closers[i]())
+	}
+	return errors.Join(errs...)
+}
+
+// run starts everything, sinks first and sources last, and waits for the end.
+func (a *attempt) run(ctx context.Context) (State, error) {
+	group, inner := errgroup.WithContext(a.ctx)
+	for i := range a.workers {
+		group.Go(func() error { return a.pool.run(inner, i) })
+	}
+	for _, s := range a.stages {
+		group.Go(func() error { return s.stage.Run(inner) })
+	}
+	for _, l := range a.lanes {
+		group.Go(func() error { return l.run(inner) })
+	}
+	var end State
+	group.Go(func() error {
+		if err := a.coord.run(inner); err != nil {
+			return err
+		}
+		if inner.Err() != nil {
+			return nil
+		}
+		end = Finished
+		if err := a.drain(inner); err != nil {
+			return err
+		}
+		a.cancel(errDone)
+		return nil
+	})
+	stopped := make(chan struct{})
+	group.Go(func() error { return a.watchStop(ctx, inner, stopped) })
+	err := group.Wait()
+	select {
+	case <-stopped:
+		end = Stopped
+	default:
+	}
+	if err == nil && end == "" {
+		err = context.Cause(a.ctx)
+	}
+	if errors.Is(err, errDone) {
+		err = nil
+	}
+	return end, err
+}
+
+var errDone = errors.New("done")
+
+// watchStop turns the end of ctx into an orderly stop: sources stop where they are, one last commit holds everything, no window fires
+// early.
+func (a *attempt) watchStop(ctx, inner context.Context, stopped chan<- struct{}) error {
+	select {
+	case <-inner.Done():
+		return nil
+	case <-ctx.Done():
+	}
+	close(stopped)
+	a.p.enter(Stopping, nil)
+	for _, l := range a.lanes {
+		if err := l.source.Stop(); err != nil && inner.Err() == nil {
+			return fmt.Errorf("source %s: stop: %w", l.name, err)
+		}
+	}
+	timer := a.p.set.Clock.NewTimer(a.p.set.StopTimeout)
+	defer timer.Stop()
+	select {
+	case <-inner.Done():
+		return nil
+	case <-timer.C():
+		return fmt.Errorf("the stop took longer than %s; the pipeline ends at its last commit", a.p.set.StopTimeout)
+	}
+}
+
+// laneFinished is called by each lane once.
+func (a *attempt) laneFinished() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.left--; a.left == 0 {
+		close(a.coord.over)
+	}
+}
+
+func orCPUs(n, fallback int) int {
+	if n > 0 {
+		return n
+	}
+	if fallback > 0 {
+		return fallback
+	}
+	return runtime.GOMAXPROCS(0)
+}
+
+func (a *attempt) now() int64 { return a.p.set.Clock.Now().UnixMilli() }
+
+func isolation(s string) host.Isolation { return host.Isolation(s) }
+
+// startCoordinator gives the coordinator what it works with; everything is built.
+func (a *attempt) startCoordinator() {
+	c := a.coord
+	c.clock = a.p.set.Clock
+	c.interval, c.minInterval, c.timeout = a.plan.Checkpoint.Interval, a.plan.Checkpoint.MinInterval, a.plan.Checkpoint.Timeout
+	c.parts = len(a.lanes) + len(a.stages)*(1+a.shards) + len(a.sinks)
+	if a.boxInputs > 0 {
+		c.parts++
+	}
+	c.request = func(ctx context.Context, barrier uint64) error {
+		for _, l := range a.lanes {
+			if err := l.request(ctx, barrier); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	c.commit = a.commit
+}

@@ -1,0 +1,90 @@
+package pipeline
+
+import (
+	"sync/atomic"
+
+	"github.com/tidemark-stream/tidemark/daemon/transform"
+	"github.com/tidemark-stream/tidemark/sdk/batch"
+)
+
+// stepCounts are the counters of a stateless step, over all its paths and workers.
+type stepCounts struct{ In, Out, Filtered, Rejected atomic.Int64 }
+
+func (c *stepCounts) add(d transform.Counts) {
+	c.In.Add(int64(d.In))
+	c.Out.Add(int64(d.Out))
+	c.Filtered.Add(int64(d.Filtered))
+	c.Rejected.Add(int64(d.Rejected))
+}
+
+// stepBranch is a stateless step as a reader of a port. Each worker has its own; the letters are written when the batch is sent.
+type stepBranch struct {
+	// apply takes over b and returns what goes on. refused is told of new entries of b.Bad while b is still whole.
+	apply   func(b *batch.Batch, refused func(b *batch.Batch, from int)) (*batch.Batch, transform.Counts)
+	counts  *stepCounts
+	next    *port
+	letters *letterWriter
+}
+
+func (s *stepBranch) prepare(b *batch.Batch, out []prepared) []prepared {
+	f := b.Fork()
+	b.Release()
+	var refused *batch.Batch
+	f, counts := s.apply(f, func(b *batch.Batch, from int) {
+		if len(b.Bad) > from {
+			refused = b.Fork()
+			refused.Bad = append([]batch.BadRow(nil), b.Bad[from:]...)
+		}
+	})
+	s.counts.add(counts)
+	if refused != nil {
+		out = append(out, refusedRows{s.letters, refused})
+	}
+	return s.next.prepare(f, out)
+}
+
+// refusedRows are rows that a step has refused, on their way to the letters.
+type refusedRows struct {
+	letters *letterWriter
+	batch   *batch.Batch
+}
+
+func (r refusedRows) send() error {
+	defer r.batch.Release()
+	return r.letters.refused(r.batch)
+}
+
+// inPlace makes an apply function of a step that changes its batch in place.
+func inPlace(step func(b *batch.Batch) transform.Counts) func(*batch.Batch, func(*batch.Batch, int)) (*batch.Batch, transform.Counts) {
+	return func(b *batch.Batch, refused func(*batch.Batch, int)) (*batch.Batch, transform.Counts) {
+		from := len(b.Bad)
+		counts := step(b)
+		refused(b, from)
+		return b, counts
+	}
+}
+
+// columnsBranch computes columns that a window's aggregates read.
+type columnsBranch struct {
+	computed []computedColumn
+	counts   *stepCounts
+	letters  *letterWriter
+	next     branch
+}
+
+func (c *columnsBranch) prepare(b *batch.Batch, out []prepared) []prepared {
+	f := b.Fork()
+	b.Release()
+	from := len(f.Bad)
+	for i := range c.computed {
+		k := &c.computed[i]
+		k.eval.Eval(f, f.AddColumn(k.name))
+	}
+	if len(f.Bad) > from {
+		c.counts.Rejected.Add(int64(len(f.Bad) - from))
+		refused := f.Fork()
+		refused.Bad = append([]batch.BadRow(nil), f.Bad[from:]...)
+		out = append(out, refusedRows{c.letters, refused})
+	}
+	return c.next.prepare(f, out)
+}

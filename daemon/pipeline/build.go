@@ -1,0 +1,356 @@
+package pipeline
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/tidemark-stream/tidemark/daemon/aggregate"
+	"github.com/tidemark-stream/tidemark/daemon/decode"
+	"github.com/tidemark-stream/tidemark/daemon/format"
+	"github.com/tidemark-stream/tidemark/daemon/plan"
+	"github.com/tidemark-stream/tidemark/daemon/shard"
+	"github.com/tidemark-stream/tidemark/daemon/transform"
+	"github.com/tidemark-stream/tidemark/daemon/watermark"
+	"github.com/tidemark-stream/tidemark/daemon/window"
+	"github.com/tidemark-stream/tidemark/sdk"
+	"github.com/tidemark-stream/tidemark/sdk/batch"
+	"github.com/tidemark-stream/tidemark/sdk/wire"
+)
+
+// build makes an attempt's parts: the store and what it remembers, sinks, stages, and last the sources, which begin to read.
+func (p *Pipeline) build(ctx context.Context) (_ *attempt, err error) {
+	hard, cancel := context.WithCancelCause(context.Background())
+	a := &attempt{
+		p: p, plan: p.plan, graph: newGraph(p.plan), ctx: hard, cancel: cancel,
+		workers: orCPUs(p.plan.DecodeWorkers, p.set.Workers), shards: orCPUs(p.plan.Shards, p.set.Workers),
+		stages: map[string]*stageNode{}, sinks: map[string]*sinkNode{}, coord: newCoordinator(),
+		counts: newCounts(p.plan),
+	}
+	defer func() {
+		if err != nil {
+			a.close()
+		}
+	}()
+	a.pool = newPool(a.workers)
+	var names []string
+	for _, s := range p.plan.Sources {
+		names = append(names, s.Name)
+	}
+	a.places = newPlaces(names)
+	if err := a.openState(); err != nil {
+		return nil, err
+	}
+	if err := a.openSinks(ctx); err != nil {
+		return nil, err
+	}
+	a.box = &letterBox{want: a.coord.want}
+	for _, s := range p.plan.Steps {
+		if keyed(s) {
+			if err := a.makeStage(s); err != nil {
+				return nil, fmt.Errorf("transform %s: %w", s.Name, err)
+			}
+		}
+	}
+	for _, s := range a.stages {
+		if err := a.wireStage(s); err != nil {
+			return nil, fmt.Errorf("transform %s: %w", s.step.Name, err)
+		}
+	}
+	for i, s := range p.plan.Sources {
+		l, err := a.makeLane(ctx, uint32(i), s)
+		if err != nil {
+			return nil, fmt.Errorf("source %s: %w", s.Name, err)
+		}
+		a.lanes = append(a.lanes, l)
+	}
+	a.left = len(a.lanes)
+	a.box.node = newSinkNode(hard, "dead letters", a.boxInputs, nil, a.cutLetters)
+	a.startCoordinator()
+	return a, nil
+}
+
+// port builds the readers of a port for one worker. letters of stateless steps are written by whoever sends what the worker prepares.
+func (a *attempt) port(readers []*path) (*port, error) {
+	p := &port{}
+	for _, r := range readers {
+		b, ends, err := a.branch(r)
+		if err != nil {
+			return nil, err
+		}
+		p.branches = append(p.branches, b)
+		p.ends = append(p.ends, ends...)
+	}
+	return p, nil
+}
+
+// errorPort builds the writer of a component's refused or late rows. Where nobody reads the port it writes to the box.
+func (a *attempt) letterWriter(component string, name plan.Port, readers []*path) (*letterWriter, error) {
+	p, err := a.port(readers)
+	if err != nil {
+		return nil, err
+	}
+	w := &letterWriter{component: component, port: string(name), places: a.places, now: a.now, readers: p}
+	if len(readers) == 0 {
+		w.box = &letterInput{box: a.box, input: a.boxInputs}
+		a.boxInputs++
+		p.ends = append(p.ends, *w.box)
+		w.counted = func(n int) { a.counts.deadLetters.Add(int64(n)) }
+	}
+	return w, nil
+}
+
+// branch builds one reader, and lists the inputs that can be reached through it.
+func (a *attempt) branch(r *path) (branch, []terminal, error) {
+	if r.sink != nil {
+		return a.sinkBranch(r)
+	}
+	if keyed(r.step) {
+		in := stageInput{a.stages[r.step.Name].stage.Input(r.input)}
+		if r.step.Window == nil || len(r.step.Window.Computed) == 0 {
+			return in, []terminal{in}, nil
+		}
+		c := &columnsBranch{counts: a.counts.step(r.step.Name), next: in}
+		for _, col := range r.step.Window.Computed {
+			k, err := newComputed(col)
+			if err != nil {
+				return nil, nil, err
+			}
+			c.computed = append(c.computed, k)
+		}
+		writer, err := a.pathLetters(r, r.step.Name, a.graph.stages[r.step.Name].errors)
+		if err != nil {
+			return nil, nil, err
+		}
+		c.letters = writer
+		return c, append([]terminal{in}, writer.readers.ends...), nil
+	}
+	apply, err := a.stateless(r.step)
+	if err != nil {
+		return nil, nil, fmt.Errorf("transform %s: %w", r.step.Name, err)
+	}
+	next, err := a.port(r.main)
+	if err != nil {
+		return nil, nil, err
+	}
+	writer, err := a.pathLetters(r, r.step.Name, r.errors)
+	if err != nil {
+		return nil, nil, err
+	}
+	b := &stepBranch{apply: apply, counts: a.counts.step(r.step.Name), next: next, letters: writer}
+	return b, append(append([]terminal(nil), next.ends...), writer.readers.ends...), nil
+}
+
+// pathLetters gives the workers of one path the same writer: they prepare side by side, but their letters are written in order.
+func (a *attempt) pathLetters(r *path, component string, readers []*path) (*letterWriter, error) {
+	if w := a.pathWriters[r]; w != nil {
+		return w, nil
+	}
+	w, err := a.letterWriter(component, plan.Errors, readers)
+	if err != nil {
+		return nil, err
+	}
+	if a.pathWriters == nil {
+		a.pathWriters = map[*path]*letterWriter{}
+	}
+	a.pathWriters[r] = w
+	return w, nil
+}
+
+func (a *attempt) stateless(s *plan.Step) (func(*batch.Batch, func(*batch.Batch, int)) (*batch.Batch, transform.Counts), error) {
+	compile := func(c plan.Column, want transform.Type) (*transform.Program, error) {
+		p, mistakes := transform.Compile(c.Expr, transform.Schema{}, want)
+		if len(mistakes) > 0 {
+			return nil, fmt.Errorf("%s: %w", c.At, mistakes)
+		}
+		return p, nil
+	}
+	switch {
+	case s.Filter != nil:
+		p, err := compile(*s.Filter, transform.TypeBool)
+		if err != nil {
+			return nil, err
+		}
+		return inPlace(transform.NewFilter(p).Apply), nil
+	case s.Map != nil:
+		m := transform.MapSettings{Drop: s.Map.Drop, Keep: s.Map.Keep}
+		for _, c := range s.Map.Set {
+			p, err := compile(c, transform.TypeAny)
+			if err != nil {
+				return nil, err
+			}
+			m.Set = append(m.Set, transform.Assignment{Field: c.Name, Program: p})
+		}
+		for _, r := range s.Map.Rename {
+			m.Rename = append(m.Rename, transform.Rename(r))
+		}
+		return inPlace(transform.NewMap(m).Apply), nil
+	case s.Unnest != nil:
+		p, err := compile(plan.Column{Expr: s.Unnest.Field}, transform.TypeAny)
+		if err != nil {
+			return nil, err
+		}
+		return transform.NewUnnest(p, s.Unnest.As, s.Unnest.Index).Apply, nil
+	}
+	return nil, fmt.Errorf("a step of type %q cannot run here", s.Type)
+}
+
+func (a *attempt) sinkBranch(r *path) (branch, []terminal, error) {
+	in := &sinkInput{sink: a.sinks[r.sink.Name], input: r.input}
+	if r.sink.Text {
+		f, err := format.New(r.sink.Format)
+		if err != nil {
+			return nil, nil, fmt.Errorf("sink %s: %w", r.sink.Name, err)
+		}
+		in.text = f
+	} else {
+		in.columns = r.sink.Format.Fields
+	}
+	writer, err := a.pathLetters(r, r.sink.Name, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	in.refused = writer.refused
+	return in, append([]terminal{in}, writer.readers.ends...), nil
+}
+
+// makeStage makes a keyed step's shards and restores their state.
+func (a *attempt) makeStage(s *plan.Step) error {
+	n := &stageNode{step: s, operator: operatorID(s.Name), output: &stageOutput{}}
+	cfg := shard.Config{
+		Name: s.Name, Inputs: a.graph.inputs[s.Name], Shards: a.shards, Clock: a.p.set.Clock, Watermark: batch.NoWatermark,
+		Downstream: n.output,
+		Snapshot:   func(barrier uint64, i int, op window.Operator) error { return a.snapshot(n, barrier, i, op) },
+		Aligned: func(barrier uint64, w int64) error {
+			snap := stageSnapshot{watermark: w}
+			if n.valve != nil {
+				snap.valve = n.valve.Snapshot(nil)
+			}
+			return a.coord.contribute(a.ctx, barrier, func(c *cut) { c.stages[s.Name] = snap })
+		},
+	}
+	switch {
+	case s.Window != nil:
+		cfg.KeyFields, cfg.ProcessingTime = s.Window.Keys, usesClock(s.Window.Spec)
+		cfg.NewOperator = func(_ int, out *window.Output) (window.Operator, error) {
+			layout, err := aggregate.New(s.Window.Aggregates)
+			if err != nil {
+				return nil, err
+			}
+			return window.New(s.Window.Spec, layout, s.Window.Env(), out)
+		}
+	default:
+		cfg.KeyFields, cfg.PassThrough = s.Dedup.Keys, true
+		cfg.NewOperator = func(_ int, out *window.Output) (window.Operator, error) {
+			return &dedupOperator{dedup: transform.NewDedup(s.Dedup.Within), out: out}, nil
+		}
+	}
+	if cfg.Inputs > 1 {
+		n.valve = watermark.NewValve(cfg.Inputs, 1, 0)
+		cfg.Valve = n.valve
+	}
+	a.stages[s.Name] = n
+	return a.restoreStage(n, cfg)
+}
+
+// usesClock reports whether an operator wants to be told processing time.
+func usesClock(s window.Spec) bool {
+	return s.ProcessingTime || s.Trigger == window.OnProcessingTime || s.Trigger == window.ContinuousProcessingTime || s.EarlyProcessingEvery > 0
+}
+
+// wireStage builds what follows a stage; all stages and sinks are made.
+func (a *attempt) wireStage(n *stageNode) (err error) {
+	readers := a.graph.stages[n.step.Name]
+	if n.main, err = a.port(readers.main); err != nil {
+		return err
+	}
+	out := n.output
+	out.main = n.main
+	if n.writer, err = a.letterWriter(n.step.Name, plan.Late, readers.late); err != nil {
+		return err
+	}
+	out.late, out.latePort = n.writer.late, n.writer.readers
+	return nil
+}
+
+// makeLane opens a source and its assigner, and builds the lane.
+func (a *attempt) makeLane(ctx context.Context, number uint32, s *plan.Source) (*lane, error) {
+	restored := a.restored.lane(s.Name)
+	c := laneConfig{
+		name: s.Name, number: number, clock: a.p.set.Clock, pool: a.pool, interval: s.Interval, places: a.places,
+		maxAhead: watermark.MaxAhead{Limit: s.MaxAhead}, lateness: watermark.NewLateness(), restored: restored.partitions,
+		gate: a.gate, finished: a.laneFinished, notice: a.notice(s.Name), eventTime: s.Rule == plan.AssignerTime || s.Rule == plan.SourceTime,
+		settings: watermark.PartitionsSettings{
+			IdleAfter: s.IdleAfter.Milliseconds(), AnnounceOnRow: true, Granularity: s.Bucket.Size, Offset: s.Bucket.Offset,
+		},
+		contribute: func(barrier uint64, snap laneSnapshot) error {
+			return a.coord.contribute(a.ctx, barrier, func(c *cut) { c.lanes[s.Name] = snap })
+		},
+	}
+	if s.OnAllIdle == "hold" {
+		c.settings.OnAllIdle = watermark.Hold
+	}
+	if s.Confirm != nil {
+		c.jumps = watermark.NewJumpGuard(watermark.JumpSettings{
+			Span: s.Confirm.Span.Milliseconds(), Records: s.Confirm.Records, Partitions: s.Confirm.Partitions, Patience: s.Confirm.Hold,
+		})
+		if len(restored.guard) > 0 {
+			if err := c.jumps.Restore(restored.guard); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if s.Decode != nil {
+		c.headers = decode.NewHeaders(*s.Decode)
+	}
+	for range a.workers {
+		columns, err := newColumnizer(s)
+		if err != nil {
+			return nil, err
+		}
+		c.columns = append(c.columns, columns)
+		out, err := a.port(a.graph.sources[s.Name].main)
+		if err != nil {
+			return nil, err
+		}
+		c.out = append(c.out, out)
+	}
+	letters, err := a.letterWriter(s.Name, plan.Errors, a.graph.sources[s.Name].errors)
+	if err != nil {
+		return nil, err
+	}
+	c.letters = letters
+	place := wire.Place{Pipeline: a.plan.Name, Component: s.Name}
+	switch s.Rule {
+	case plan.AssignerTime:
+		c.rule, c.periodic, c.keep = pluginTime, s.Assigner.Style == sdk.Periodic, s.Assigner.Keep
+		c.assigner, err = a.p.set.Plugins.OpenAssigner(ctx, wire.AssignerOpen{
+			Plugin: s.Assigner.Name, Options: s.Assigner.Options, Place: place,
+			EveryRecord: s.Interval == 0, Bucket: s.Bucket.Size, Offset: s.Bucket.Offset,
+		}, isolation(s.Assigner.Isolation))
+		if err != nil {
+			return nil, fmt.Errorf("assigner: %w", err)
+		}
+		a.onClose(c.assigner.Close)
+	case plan.SourceTime:
+		c.rule = sourceTime
+	case plan.IngestionTime:
+		c.rule = ingestionTime
+	default:
+		c.rule = processingTime
+	}
+	open := wire.SourceOpen{
+		Plugin: s.Plugin.Name, Options: s.Plugin.Options, Place: place,
+		Framing:   wire.Framing{Format: s.Framing, MaxRecord: s.MaxRecord},
+		BatchRows: a.plan.BatchRows, BatchBytes: int(min(a.plan.BatchBytes, math.MaxInt32)), Linger: a.plan.Linger,
+	}
+	for name, r := range restored.partitions {
+		open.Restored = append(open.Restored, wire.RestoredPartition{Name: name, Position: r.position, Ended: r.ended})
+	}
+	c.source, err = a.p.set.Plugins.OpenSource(ctx, open, isolation(s.Plugin.Isolation))
+	if err != nil {
+		return nil, err
+	}
+	a.onClose(c.source.Close)
+	return newLane(c), nil
+}

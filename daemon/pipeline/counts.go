@@ -1,0 +1,239 @@
+package pipeline
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/tidemark-stream/tidemark/daemon/plan"
+	"github.com/tidemark-stream/tidemark/daemon/shard"
+	"github.com/tidemark-stream/tidemark/daemon/watermark"
+)
+
+// counts are an attempt's counters beside those of lanes and shards.
+type counts struct {
+	steps       map[string]*stepCounts
+	sinks       map[string]*sinkCounts
+	deadLetters atomic.Int64
+	commits     atomic.Int64
+	commitBytes atomic.Int64
+}
+
+type sinkCounts struct {
+	Rows  atomic.Int64 // handed to the sink and taken
+	Bytes atomic.Int64
+}
+
+func newCounts(p *plan.Plan) *counts {
+	c := &counts{steps: map[string]*stepCounts{}, sinks: map[string]*sinkCounts{}}
+	for _, s := range p.Steps {
+		c.steps[s.Name] = &stepCounts{}
+	}
+	for _, s := range p.Sinks {
+		c.sinks[s.Name] = &sinkCounts{}
+	}
+	return c
+}
+
+func (c *counts) step(name string) *stepCounts { return c.steps[name] }
+
+// Summary is what a pipeline has done so far. It is what `run` prints at its end.
+type Summary struct {
+	Pipeline    string          `json:"pipeline"`
+	Seconds     float64         `json:"seconds"`
+	In          int64           `json:"records_in"`
+	PerSecond   float64         `json:"records_per_second"`
+	Bytes       int64           `json:"bytes_in"`
+	Markers     int64           `json:"markers"`
+	Rejected    int64           `json:"rejected"`
+	Filtered    int64           `json:"filtered"`
+	Late        int64           `json:"late"`
+	DeadLetters int64           `json:"dead_lettered"`
+	Firings     int64           `json:"windows_fired"`
+	Results     int64           `json:"results"`
+	Delivered   int64           `json:"delivered"`
+	Open        int64           `json:"windows_open"`
+	Restarts    int             `json:"restarts"`
+	Sources     []SourceSummary `json:"sources"`
+	Steps       []StepSummary   `json:"steps,omitempty"`
+	Sinks       []SinkSummary   `json:"sinks"`
+}
+
+// SourceSummary is a source's share of a Summary.
+type SourceSummary struct {
+	Name     string             `json:"name"`
+	In       int64              `json:"in"`
+	Rejected int64              `json:"rejected"`
+	Markers  int64              `json:"markers"`
+	Out      int64              `json:"out"`
+	Lateness []watermark.Advice `json:"lateness,omitempty"`
+}
+
+// StepSummary is a step's share.
+type StepSummary struct {
+	Name     string `json:"name"`
+	In       int64  `json:"in"`
+	Out      int64  `json:"out"`
+	Filtered int64  `json:"filtered,omitempty"`
+	Rejected int64  `json:"rejected,omitempty"`
+	Late     int64  `json:"late,omitempty"`
+	Silent   int64  `json:"without_window,omitempty"` // rows that belong to no window, because windows are further apart than they are long
+	Firings  int64  `json:"windows_fired,omitempty"`
+	Open     int64  `json:"windows_open,omitempty"`
+	keyed    bool
+}
+
+// SinkSummary is a sink's share.
+type SinkSummary struct {
+	Name string `json:"name"`
+	Rows int64  `json:"rows"`
+}
+
+// Summary adds up all attempts. It may be called at any time.
+func (p *Pipeline) Summary() Summary {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s := p.total.clone()
+	if p.current != nil {
+		s.add(p.current)
+	}
+	s.Restarts = p.tries
+	s.Seconds = p.set.Clock.Since(p.begun).Seconds()
+	if p.state == Finished || p.state == Stopped || p.state == Failed {
+		s.Seconds = p.since.Sub(p.begun).Seconds()
+	}
+	if s.Seconds > 0 {
+		s.PerSecond = float64(s.In) / s.Seconds
+	}
+	return s
+}
+
+func (s *Summary) clone() Summary {
+	c := *s
+	c.Sources = append([]SourceSummary(nil), s.Sources...)
+	c.Steps = append([]StepSummary(nil), s.Steps...)
+	c.Sinks = append([]SinkSummary(nil), s.Sinks...)
+	return c
+}
+
+// entry finds the element with that name, or appends one.
+func entry[T any](list *[]T, name func(*T) *string, want string) *T {
+	for i := range *list {
+		if *name(&(*list)[i]) == want {
+			return &(*list)[i]
+		}
+	}
+	var e T
+	*name(&e) = want
+	*list = append(*list, e)
+	return &(*list)[len(*list)-1]
+}
+
+// add adds an attempt's counters.
+func (s *Summary) add(a *attempt) {
+	s.Open = 0
+	for i, l := range a.lanes {
+		e := entry(&s.Sources, func(e *SourceSummary) *string { return &e.Name }, l.name)
+		in, rejected, markers, out := l.counts.In.Load(), l.counts.Rejected.Load(), l.counts.Markers.Load(), l.counts.Out.Load()
+		e.In, e.Rejected, e.Markers, e.Out = e.In+in, e.Rejected+rejected, e.Markers+markers, e.Out+out
+		s.In, s.Rejected, s.Markers, s.Bytes = s.In+in, s.Rejected+rejected, s.Markers+markers, s.Bytes+l.counts.Bytes.Load()
+		l.latenessMu.Lock()
+		if l.lateness.Rows() > 0 && a.plan.Sources[i].Assigner != nil {
+			e.Lateness = l.lateness.Advise(boundInUse(a.plan.Sources[i]))
+		}
+		l.latenessMu.Unlock()
+	}
+	for _, st := range a.plan.Steps {
+		e := entry(&s.Steps, func(e *StepSummary) *string { return &e.Name }, st.Name)
+		c := a.counts.step(st.Name)
+		e.In, e.Out, e.Filtered, e.Rejected = e.In+c.In.Load(), e.Out+c.Out.Load(), e.Filtered+c.Filtered.Load(), e.Rejected+c.Rejected.Load()
+		s.Filtered, s.Rejected = s.Filtered+c.Filtered.Load(), s.Rejected+c.Rejected.Load()
+		n := a.stages[st.Name]
+		if n == nil || n.stage == nil {
+			continue
+		}
+		e.keyed, e.Open = true, 0
+		n.stage.Counts(func(_ int, c *shard.Counts) {
+			e.In += c.Rows.Load()
+			if st.Dedup != nil {
+				e.Filtered += c.Late.Load()
+				e.Out += c.Rows.Load() - c.Late.Load()
+				s.Filtered += c.Late.Load()
+				return
+			}
+			e.Out += c.Results.Load()
+			e.Late += c.Late.Load()
+			e.Silent += c.Silent.Load()
+			e.Open += c.Live.Load()
+			s.Late += c.Late.Load()
+			s.Results += c.Results.Load()
+		})
+		e.Firings += n.stage.Firings()
+		s.Firings += n.stage.Firings()
+		s.Open += e.Open
+	}
+	for _, sk := range a.plan.Sinks {
+		e := entry(&s.Sinks, func(e *SinkSummary) *string { return &e.Name }, sk.Name)
+		rows := a.counts.sinks[sk.Name].Rows.Load()
+		e.Rows += rows
+		s.Delivered += rows
+	}
+	s.DeadLetters += a.counts.deadLetters.Load()
+}
+
+// boundInUse is the bound on out-of-orderness that a source's assigner works with, as far as its options say; else 0.
+func boundInUse(s *plan.Source) time.Duration {
+	if s.Assigner == nil {
+		return 0
+	}
+	var o struct {
+		Bound string `json:"max_out_of_orderness"`
+	}
+	if json.Unmarshal(s.Assigner.Options, &o) != nil {
+		return 0
+	}
+	d, err := time.ParseDuration(o.Bound)
+	if err != nil {
+		return 0
+	}
+	return d
+}
+
+// Check compares what came in with what became of it (I5). It holds when a pipeline has finished and nothing is in flight; a pipeline that was
+// restarted counts records again that it read again, so nothing is said about those.
+func (s *Summary) Check() error {
+	if s.Restarts > 0 {
+		return nil
+	}
+	for _, src := range s.Sources {
+		if src.In != src.Out+src.Rejected+src.Markers {
+			return fmt.Errorf("the balance of source %s does not close: %d records in, but %d passed on, %d rejected and %d markers", src.Name, src.In, src.Out, src.Rejected, src.Markers)
+		}
+	}
+	return nil
+}
+
+// Remarks are sentences about what deserves attention.
+func (s *Summary) Remarks() []string {
+	var out []string
+	for _, src := range s.Sources {
+		if len(src.Lateness) == 0 {
+			continue
+		}
+		var parts []string
+		for _, a := range src.Lateness {
+			parts = append(parts, fmt.Sprintf("%.2g %% with %s", 100*a.Share, a.Bound))
+		}
+		out = append(out, fmt.Sprintf("source %s would have had late records: %s", src.Name, strings.Join(parts, ", ")))
+	}
+	return out
+}
+
+// State is what the pipeline is doing.
+func (p *Pipeline) State() State {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.state
+}
