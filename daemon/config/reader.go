@@ -22,8 +22,8 @@ type reader struct {
 	all     []Key // of the whole file, to say where a misplaced key belongs
 	section Section
 	owner   string // name of the component that the table belongs to
-	broken  bool // lines were refused: do not complain about what is missing
-	open    bool // other keys may follow, for a plugin
+	broken  bool   // lines were refused: do not complain about what is missing
+	open    bool   // other keys may follow, for a plugin
 }
 
 func (r *reader) key(name string) Key {

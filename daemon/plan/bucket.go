@@ -47,6 +47,9 @@ func (p *Plan) bucketBehind(name string, seen map[string]bool) Bucket {
 			}
 			step := p.Step(r.Name)
 			if w := step.Window; w != nil {
+				if len(w.Spec.Check()) > 0 {
+					return Bucket{1, 0} // it will not run
+				}
 				size, offset := w.Spec.MarkBucket(w.Meta)
 				b = b.and(Bucket{size, offset})
 			}

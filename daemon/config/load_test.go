@@ -1,0 +1,140 @@
+package config
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestFilesThatCannotBeRead(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "clicks.toml"), nil, 0o644))
+	_, l := Load(filepath.Join(dir, "click.toml"))
+	require.Len(t, l.All(), 1)
+	require.Equal(t, "TM1008", l.All()[0].Code)
+	require.Contains(t, l.All()[0].Summary, "no such file")
+	require.Contains(t, l.All()[0].Hint, "clicks.toml")
+
+	_, l = Load(dir)
+	require.Equal(t, "TM1008", l.All()[0].Code)
+	require.Contains(t, l.All()[0].Summary, "directory")
+
+	_, l = Load(filepath.Join(dir, "nowhere", "x.toml"))
+	require.Contains(t, l.All()[0].Hint, "nowhere is not there either")
+
+	large := filepath.Join(dir, "large.toml")
+	require.NoError(t, os.WriteFile(large, nil, 0o644))
+	require.NoError(t, os.Truncate(large, maxFile+1))
+	_, l = Load(large)
+	require.Equal(t, "TM1009", l.All()[0].Code)
+	_, l = Parse("f.toml", make([]byte, maxFile+1), nil)
+	require.Equal(t, "TM1009", l.All()[0].Code)
+	_, l = LoadDaemon(filepath.Join(dir, "tidemark.toml"))
+	require.Equal(t, "TM1008", l.All()[0].Code)
+}
+
+func TestNamesOfPipelines(t *testing.T) {
+	for file, want := range map[string]string{
+		"clicks.toml": "clicks", "/etc/pipelines/per-user.toml": "per-user", "examples/quickstart/pipeline.toml": "quickstart", "pipeline.toml": "pipeline",
+		"9 lives.toml": "__lives", ".toml": "pipeline", "größe.toml": "gr____e",
+	} {
+		c, _ := Parse(file, []byte("[sources.a]\nplugin = 'x'"), nil)
+		require.Equal(t, want, c.Name, file)
+		require.Regexp(t, namePattern, c.Name)
+	}
+	c, l := Parse("f.toml", []byte("[pipeline]\nname = 'mine'\n[sources.a]\nplugin = 'x'"), nil)
+	require.Empty(t, l.All())
+	require.Equal(t, "mine", c.Name)
+}
+
+// TestDefaults reads the least that a pipeline can say.
+func TestDefaults(t *testing.T) {
+	c, l := Parse("f.toml", []byte("[sources.a]\nplugin = 'x'\n[sources.a.time]\ntimestamp = 'ts'\n[sinks.b]\nplugin = 'y'\ninputs = 'a'"), nil)
+	require.Empty(t, l.All())
+	require.Equal(t, time.Second, c.Checkpoint.Interval)
+	require.Equal(t, int64(256<<20), c.State.Memory)
+	require.Equal(t, 4096, c.BatchRows)
+	require.Nil(t, c.Sources[0].Decode)
+	require.Equal(t, "process", c.Sources[0].Isolation)
+	require.Equal(t, "periodic", c.Sources[0].Time.Assigner)
+	require.Equal(t, "auto", c.Sources[0].Time.Unit)
+	require.Equal(t, "advance", c.Sources[0].Time.OnAllIdle)
+	require.Equal(t, []Ref{{Component: "a", At: c.Sinks[0].Inputs[0].At}}, c.Sinks[0].Inputs)
+	require.Equal(t, 30*time.Second, c.Sinks[0].Retry.MaxBackoff)
+	require.Equal(t, "json", DefaultDecode().Spec.Format)
+	require.Equal(t, "lines", DefaultDecode().Framing)
+}
+
+func TestCalendarAndLengths(t *testing.T) {
+	read := func(window string) Window {
+		c, l := Parse("f.toml", []byte("[transforms.w]\ntype = 'window'\ninputs = 'a'\naggregate = { n = 'count()' }\nwindow = { "+window+" }"), nil)
+		require.Empty(t, l.All(), window)
+		return c.Transforms[0].Window
+	}
+	w := read("type = 'tumbling', size = '1d', timezone = 'Asia/Shanghai'")
+	require.Equal(t, 1, w.CalendarN)
+	require.Equal(t, "d", w.CalendarUnit)
+	require.Equal(t, "Asia/Shanghai", w.Location.String())
+	w = read("type = 'tumbling', size = '3mo'")
+	require.Equal(t, 3, w.CalendarN)
+	require.Equal(t, "mo", w.CalendarUnit)
+	require.Nil(t, w.Location)
+	w = read("type = 'tumbling', size = '24h', offset = '-8h'")
+	require.Equal(t, int64(86_400_000), w.Size)
+	require.Equal(t, int64(-8*3600_000), w.Offset)
+	w = read("type = 'sliding', size = '1d', slide = '1h'")
+	require.Equal(t, int64(86_400_000), w.Size)
+	require.Zero(t, w.CalendarN)
+	w = read("type = 'tumbling', size = '1h', timezone = '+05:30'")
+	_, seconds := time.Unix(0, 0).In(w.Location).Zone()
+	require.Equal(t, 19800, seconds)
+}
+
+func TestEnvironment(t *testing.T) {
+	c, l := Parse("f.toml", []byte(`[sources.a]
+plugin = "x"
+one = "${HOST}:9999"
+two = "${UNSET:-a}${EMPTY:-b}${EMPTY}$${HOST} ${HOST:-c} $HOST {HOST}"
+list = ["${HOST}", { three = "${HOST}" }]
+`), testEnv)
+	require.Empty(t, l.All())
+	o := c.Sources[0].Options
+	require.Equal(t, "localhost:9999", o.Get("one").Str)
+	require.Equal(t, "${HOST}:9999", o.Get("one").Raw)
+	require.Equal(t, "ab${HOST} localhost $HOST {HOST}", o.Get("two").Str)
+	require.Equal(t, map[string]any{"one": "${HOST}:9999", "two": o.Get("two").Raw, "list": []any{"${HOST}", map[string]any{"three": "${HOST}"}}}, o.Any(true))
+	require.Equal(t, []any{"localhost", map[string]any{"three": "localhost"}}, o.Get("list").Any(false))
+}
+
+// TestInside finds characters within a value where that can be done, and else the value.
+func TestInside(t *testing.T) {
+	c, l := Parse("f.toml", []byte("[sources.a]\nplugin = 'x'\na = \"größe == 1\"\nb = \"\"\"\nx == 1\"\"\"\nc = \"a \\\"b\\\"\"\n"), nil)
+	require.Empty(t, l.All())
+	a := c.Sources[0].Options.Get("a")
+	require.Equal(t, 6+6, a.Inside(6, 2).Column)
+	require.Equal(t, 2, a.Inside(6, 2).Width)
+	for _, name := range []string{"b", "c"} {
+		v := c.Sources[0].Options.Get(name)
+		require.Equal(t, v.At, v.Inside(2, 1), "with escapes or line breaks the columns inside cannot be told")
+	}
+}
+
+func TestDaemonFile(t *testing.T) {
+	d, l := ParseDaemon("/etc/tidemark/tidemark.toml", []byte("state = '/var/lib/tidemark'\nplugin_dirs = ['plugins', '/opt/p']\n[admin]\naddress = '0.0.0.0:80'\ntoken = '${HOST}'\n[plugins.sink-mine]\nmtls = true\nsha256 = '"+
+		"ABCDEF0123456789abcdef0123456789abcdef0123456789abcdef0123456789'\nenv = { A = '${HOST}' }\nlimits = { memory = '1GiB' }\n"), testEnv)
+	require.Empty(t, l.All())
+	require.Equal(t, "/etc/tidemark/pipelines", d.Pipelines)
+	require.Equal(t, "/var/lib/tidemark", d.State)
+	require.Equal(t, []string{"/etc/tidemark/plugins", "/opt/p"}, d.PluginDirs)
+	require.Equal(t, "localhost", d.Admin.Token)
+	p := d.Plugins[0]
+	require.Equal(t, "sink", p.Kind)
+	require.Equal(t, "mine", p.Name)
+	require.Equal(t, []string{"abcdef0123456789abcdef0123456789abcdef0123456789abcdef0123456789"}, p.SHA256)
+	require.Equal(t, map[string]string{"A": "localhost"}, p.Env)
+	require.Equal(t, int64(1<<30), p.Memory)
+	require.Equal(t, 8, p.Spots["sha256"].Line)
+}
