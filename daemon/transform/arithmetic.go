@@ -41,7 +41,7 @@ func (n *arithNode) columnar(m *machine, sel []uint32, out *batch.Column) {
 	rk, rok := r.Uniform()
 	switch {
 	case !lok || !rok:
-	case lk == batch.Int && rk == batch.Int && (n.op == '+' || n.op == '-' || n.op == '*'):
+	case lk == batch.Int && rk == batch.Int && (n.op == '+' || n.op == '-' || n.op == '*' || n.op == '%'):
 		n.ints(m, sel, out, l.Bits, r.Bits)
 		return
 	case n.op != '%' && n.op != '^' && (lk == batch.Float || lk == batch.Int) && (rk == batch.Float || rk == batch.Int) &&
@@ -77,6 +77,15 @@ func (n *arithNode) ints(m *machine, sel []uint32, out *batch.Column, l, r []uin
 				continue
 			}
 			kinds[row], results[row] = batch.Int, uint64(d)
+		}
+	case '%':
+		for _, row := range sel {
+			a, b := int64(l[row]), int64(r[row])
+			if b == 0 || b == -1 {
+				m.put(out, int(row), m.wholes('%', a, b))
+				continue
+			}
+			kinds[row], results[row] = batch.Int, uint64(a%b)
 		}
 	default:
 		for _, row := range sel {

@@ -56,23 +56,34 @@ type callNode struct {
 
 func (n *callNode) compute(m *machine) value {
 	base := len(m.args)
-	defer func() { m.args = m.args[:base] }()
+	v, ok := n.arguments(m)
+	if ok {
+		v = n.f.run(m, m.args[base:])
+	}
+	m.args = m.args[:base]
+	return v
+}
+
+// arguments puts the arguments onto the stack; false, with the result, when there is nothing to call.
+func (n *callNode) arguments(m *machine) (value, bool) {
 	for i, a := range n.args {
 		v := a.compute(m)
 		switch {
 		case v.kind == failed:
-			return v
-		case v.isNull() && !n.f.nulls:
-			return null
-		case !v.isNull():
+			return v, false
+		case v.isNull():
+			if !n.f.nulls {
+				return null, false
+			}
+		default:
 			var ok bool
 			if v, ok = v.as(n.f.param(i)); !ok {
-				return m.fail("%s takes %s, not %s", n.f.Name, n.f.param(i).people(), describe(v))
+				return m.fail("%s takes %s, not %s", n.f.Name, n.f.param(i).people(), describe(v)), false
 			}
 		}
 		m.args = append(m.args, v)
 	}
-	return n.f.run(m, m.args[base:])
+	return null, true
 }
 
 func (n *callNode) columnar(m *machine, sel []uint32, out *batch.Column) { rowByRow(n, m, sel, out) }
@@ -96,8 +107,7 @@ func (v value) as(t Type) (value, bool) {
 	case TypeTime:
 		return v, v.kind == batch.Time
 	case TypeList:
-		_, ok := v.items()
-		return v, ok
+		return v, v.isList()
 	}
 	return v, true
 }

@@ -115,7 +115,7 @@ func least(name string, sign int) func(*machine, []value) value {
 		items := a
 		if len(a) == 1 {
 			var ok bool
-			if items, ok = a[0].items(); !ok {
+			if items, ok = m.items(a[0]); !ok {
 				items = a
 			}
 		}

@@ -39,7 +39,7 @@ func runType(_ *machine, a []value) value {
 		name = "float"
 	case v.kind == batch.JSON:
 		name = "object"
-		if _, ok := v.items(); ok {
+		if v.isList() {
 			name = "list"
 		}
 	}

@@ -119,7 +119,7 @@ func runSplit(m *machine, a []value) value {
 }
 
 func runJoin(m *machine, a []value) value {
-	items, _ := a[0].items()
+	items, _ := m.items(a[0])
 	at := len(m.text)
 	for i, e := range items {
 		if i > 0 {

@@ -276,20 +276,32 @@ func appendQuoted(out, s []byte) []byte {
 	return append(append(out, s[from:]...), '"')
 }
 
-// items takes an array apart.
-func (v value) items() ([]value, bool) {
+// isList is true for an array.
+func (v value) isList() bool {
 	if v.list != nil {
-		return v.list.items, true
+		return true
 	}
 	if v.kind != batch.JSON {
+		return false
+	}
+	i := space(v.text, 0)
+	return i < len(v.text) && v.text[i] == '['
+}
+
+// items takes an array apart. The elements are valid while the row is computed.
+func (m *machine) items(v value) ([]value, bool) {
+	switch {
+	case v.list != nil:
+		return v.list.items, true
+	case !v.isList():
 		return nil, false
 	}
-	var out []value
-	ok := elements(v.text, func(e []byte) bool {
-		out = append(out, fromJSON(e))
+	from := len(m.elements)
+	elements(v.text, func(e []byte) bool {
+		m.elements = append(m.elements, fromJSON(e))
 		return true
 	})
-	return out, ok
+	return m.elements[from:len(m.elements):len(m.elements)], true
 }
 
 // maxDepth is how deep lists and objects are compared by their parts; below it their texts are compared. Walking into something
@@ -303,8 +315,8 @@ func (m *machine) equalJSON(a, b value) bool {
 		return bytes.Equal(appendJSON(nil, a), appendJSON(nil, b))
 	}
 	defer func() { m.depth-- }()
-	if x, ok := a.items(); ok {
-		y, ok := b.items()
+	if x, ok := m.items(a); ok {
+		y, ok := m.items(b)
 		return ok && m.equalLists(x, y)
 	}
 	if b.list != nil {

@@ -51,7 +51,7 @@ func (n *sliceNode) compute(m *machine) value {
 		return v
 	}
 	size := 0
-	items, isList := v.items()
+	items, isList := m.items(v)
 	switch {
 	case isList:
 		size = len(items)
@@ -180,7 +180,7 @@ func (n *predicateNode) compute(m *machine) value {
 	if l.kind == failed || l.isNull() {
 		return l
 	}
-	items, ok := l.items()
+	items, ok := m.items(l)
 	if !ok {
 		return m.fail("%s is for lists, not %s", n.name, describe(l))
 	}

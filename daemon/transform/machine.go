@@ -18,12 +18,13 @@ type machine struct {
 	sels    [][]uint32
 	selUsed int
 
-	args   []value // stack of arguments
-	locals []value // of let
-	scopes []scope // of predicates, innermost last
-	text   []byte  // texts computed for the current row
-	depth  int     // of a comparison
-	errs   []string
+	args     []value // stack of arguments
+	locals   []value // of let
+	scopes   []scope // of predicates, innermost last
+	text     []byte  // texts computed for the current row
+	elements []value // of lists taken apart for the current row
+	depth    int     // of a comparison
+	errs     []string
 }
 
 // scope is the element that a predicate looks at.
@@ -49,6 +50,11 @@ func (m *machine) join(a, b []byte) value {
 	from := len(m.text)
 	m.text = append(append(m.text, a...), b...)
 	return textValue(m.text[from:len(m.text):len(m.text)])
+}
+
+// next goes to a row and forgets what was computed for the one before.
+func (m *machine) next(row uint32) {
+	m.row, m.text, m.elements = int(row), m.text[:0], m.elements[:0]
 }
 
 // cell reads a cell of the batch.
@@ -180,7 +186,7 @@ func (m *machine) at(v value, i int64) value {
 		})
 		return out
 	}
-	items, _ := v.items()
+	items, _ := m.items(v)
 	if i < 0 {
 		i += int64(len(items))
 	}

@@ -23,7 +23,7 @@ func (t typed) static() Type { return t.t }
 // rowByRow is columnar for nodes that have no loop of their own.
 func rowByRow(n node, m *machine, sel []uint32, out *batch.Column) {
 	for _, row := range sel {
-		m.row, m.text = int(row), m.text[:0]
+		m.next(row)
 		m.put(out, int(row), n.compute(m))
 	}
 }

@@ -44,7 +44,17 @@ func (n *textNode) apply(m *machine, l, r value) value {
 func (n *textNode) columnar(m *machine, sel []uint32, out *batch.Column) {
 	used := m.used
 	defer m.release(used)
-	l, r := operand(n.left, m, sel), operand(n.right, m, sel)
+	l := operand(n.left, m, sel)
+	if k, ok := n.right.(*constNode); ok && k.v.kind == batch.String {
+		if kind, uniform := l.Uniform(); uniform && kind == batch.String {
+			for _, row := range sel {
+				setBool(out, row, n.test(m.b.Text(l.Bits[row]), k.v.text))
+			}
+			out.Present |= 1 << batch.Bool
+			return
+		}
+	}
+	r := operand(n.right, m, sel)
 	for _, row := range sel {
 		m.put(out, int(row), n.apply(m, m.cell(l, int(row)), m.cell(r, int(row))))
 	}
@@ -101,6 +111,13 @@ func (n *matchNode) columnar(m *machine, sel []uint32, out *batch.Column) {
 	used := m.used
 	defer m.release(used)
 	c := operand(n.left, m, sel)
+	if kind, uniform := c.Uniform(); uniform && kind == batch.String {
+		for _, row := range sel {
+			setBool(out, row, n.pattern.Match(m.b.Text(c.Bits[row])))
+		}
+		out.Present |= 1 << batch.Bool
+		return
+	}
 	for _, row := range sel {
 		m.put(out, int(row), n.apply(m, m.cell(c, int(row))))
 	}
