@@ -46,9 +46,11 @@ func (f *csvFormat) decode(b *batch.Batch, cols []batch.Column, bad *badRows) {
 		default:
 			f.start(i)
 			if problem := f.split(row, f.add); problem != "" {
-				if !f.dead {
-					bad.refuse(i, CodeMalformed, problem)
+				if f.dead {
+					// A malformed row is malformed, whatever was wanted of it and did not fit its type.
+					bad.rows = bad.rows[:len(bad.rows)-1]
 				}
+				bad.refuse(i, CodeMalformed, problem)
 				continue
 			}
 			f.finish()

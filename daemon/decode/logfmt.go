@@ -2,6 +2,8 @@ package decode
 
 import (
 	"fmt"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"github.com/tidemark-stream/tidemark/sdk/batch"
 )
@@ -206,16 +208,15 @@ func appendBackslashed(dst, s []byte) []byte {
 		case 'f':
 			dst = append(dst, '\f')
 		case 'u':
-			if escapedUnit(s, i) < 0 {
-				dst = append(dst, '\\', 'u')
+			r, n := escapedUnit(s, i), 6
+			if utf16.IsSurrogate(r) {
+				r, n = utf16.DecodeRune(r, escapedUnit(s, i+6)), 12
+			}
+			if r < 0 || n == 12 && r == utf8.RuneError {
+				dst = append(dst, '\\', 'u') // half a character is none
 				break
 			}
-			n := 6
-			if escapedUnit(s, i+6) >= 0 {
-				n = 12
-			}
-			// Two escapes may be one character; a pair that is none is two of them anyway.
-			dst = appendUnescaped(dst, s[i:i+n])
+			dst = utf8.AppendRune(dst, r)
 			i += n - 2
 		default:
 			dst = append(dst, '\\', s[i+1])

@@ -119,8 +119,9 @@ func (t *textDecoder) convert(c, i int, v span) bool {
 		return false
 	}
 	if kind == batch.JSON {
-		trimmed := bytes.TrimLeft(v.text, " \t\r\n")
-		value = v.sub(len(v.text)-len(trimmed), len(v.text)).cell()
+		trimmed := bytes.TrimSpace(v.text)
+		from := cap(v.text) - cap(trimmed) // both end where their memory does
+		value = v.sub(from, from+len(trimmed)).cell()
 	}
 	t.cols[c].Set(i, kind, value)
 	return true
