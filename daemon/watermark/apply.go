@@ -36,6 +36,9 @@ func (p *Partitions) Apply(id uint32, rows int, marks []batch.Mark, now int64, o
 		// Somebody else stands lowest, so whatever this partition says cannot raise the minimum.
 		high := q.watermark
 		for _, m := range marks {
+			if m.Watermark < high {
+				p.ignored++
+			}
 			high = max(high, m.Watermark)
 		}
 		if high > q.watermark {
@@ -50,6 +53,9 @@ func (p *Partitions) Apply(id uint32, rows int, marks []batch.Mark, now int64, o
 	for k := range marks {
 		w := marks[k].Watermark
 		if w <= high {
+			if w < high {
+				p.ignored++
+			}
 			continue
 		}
 		high = w

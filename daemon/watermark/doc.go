@@ -21,6 +21,8 @@
 // beginning, whichever came last; time in which it was held does not count. [QuietTicks] is Flink's own detection, which counts
 // from the first of two quiet periodic calls. A row makes an idle partition count again before that row is judged.
 //
+// A source without any partition (a listener to whom nobody speaks) is idle after the same time.
+//
 // When every partition is idle, [Advance] (the default; current Flink) raises the watermark to the highest of them and then says
 // idle, so that windows behind the fastest partition are not stuck; [Hold] leaves the watermark where it is. An ended partition
 // takes no part in either: it never pushes the others' time forward.

@@ -1,6 +1,10 @@
 package watermark
 
-import "math"
+import (
+	"math"
+
+	"github.com/tidemark-stream/tidemark/sdk/batch"
+)
 
 // Never is a processing time that does not come.
 const Never = math.MaxInt64
@@ -61,11 +65,19 @@ func (p *Partitions) check(q *partition, now int64) bool {
 // NextTick is the processing time at which Tick has something to do, or Never. With QuietTicks it is the caller's interval that
 // decides, so it is Never.
 func (p *Partitions) NextTick() int64 {
-	next := int64(Never)
+	next := p.emptyUntil()
 	for i := range p.parts {
 		next = min(next, p.idleAt(&p.parts[i]))
 	}
 	return next
+}
+
+// emptyUntil is when a source without partitions becomes idle, so that a listener to whom nobody speaks holds nobody.
+func (p *Partitions) emptyUntil() int64 {
+	if p.settings.IdleAfter <= 0 || p.empty == Never || p.output.idle || p.output.last == batch.EndOfInput {
+		return Never
+	}
+	return saturatingAdd(p.empty, p.settings.IdleAfter)
 }
 
 // idleAt is when q becomes idle if nothing comes.

@@ -50,6 +50,10 @@ type PartitionsSettings struct {
 
 	Granularity int64 // see NewCoalescer; applied to the marks of Apply
 	Offset      int64
+
+	// Began is the processing time at which the source began. A source that has no partition for IdleAfter since then is idle, too;
+	// with 0, only one that has had partitions and lost them all is.
+	Began int64
 }
 
 // Partitions combines the partitions of one source (semantics 5.1 to 5.8).
@@ -70,6 +74,9 @@ type Partitions struct {
 	parts  []partition
 
 	// Derived.
+	empty    int64 // processing time since which there is no partition that has not ended; Never: there is one, or it is not known
+	now      int64 // the latest processing time heard of
+	ignored  uint64
 	slots    map[uint32]int32
 	lastID   uint32 // a batch mostly comes from the partition of the one before
 	lastSlot int32
@@ -96,16 +103,20 @@ type partition struct {
 
 // NewPartitions returns a source without partitions.
 func NewPartitions(s PartitionsSettings) *Partitions {
-	return &Partitions{
+	p := &Partitions{
 		settings: s, coalesce: NewCoalescer(s.Granularity, s.Offset), output: NewEmitter(),
-		slots: map[uint32]int32{}, lastSlot: -1, holder: -1,
+		slots: map[uint32]int32{}, lastSlot: -1, holder: -1, empty: Never, now: s.Began,
 	}
+	if s.Began != 0 {
+		p.empty = s.Began
+	}
+	return p
 }
 
 // Add begins partition id, never seen and at batch.NoWatermark. One that is known and has not ended is left as it is.
 func (p *Partitions) Add(id uint32, now int64) {
 	fresh := partition{id: id, watermark: batch.NoWatermark, activeAt: now, since: now, roseAt: now}
-	p.holder = -1
+	p.holder, p.empty, p.now = -1, Never, max(p.now, now)
 	if i := p.slot(id); i >= 0 {
 		if p.parts[i].ended {
 			p.parts[i] = fresh
@@ -130,6 +141,7 @@ func (p *Partitions) Remove(id uint32) {
 	p.parts = p.parts[:last]
 	delete(p.slots, id)
 	p.lastSlot, p.holder = -1, -1
+	p.left()
 }
 
 // End says that nothing will come from partition id any more. It leaves the combination like Remove, and stays in Status until
@@ -137,7 +149,20 @@ func (p *Partitions) Remove(id uint32) {
 func (p *Partitions) End(id uint32, now int64) {
 	if i := p.slot(id); i >= 0 && !p.parts[i].ended {
 		p.parts[i].ended, p.parts[i].since = true, now
-		p.holder = -1
+		p.holder, p.now = -1, max(p.now, now)
+		p.left()
+	}
+}
+
+// left notes when the last partition has gone.
+func (p *Partitions) left() {
+	for i := range p.parts {
+		if !p.parts[i].ended {
+			return
+		}
+	}
+	if p.empty == Never {
+		p.empty = p.now
 	}
 }
 
@@ -185,10 +210,15 @@ func (p *Partitions) DeferIdle(id uint32, now int64) {
 
 // Tick looks for partitions that have become idle and recombines once. Call it at NextTick, and regularly with QuietTicks.
 func (p *Partitions) Tick(now int64, out []Event) []Event {
+	p.now = max(p.now, now)
 	for i := range p.parts {
 		p.check(&p.parts[i], now)
 	}
-	return p.Combine(out)
+	out = p.Combine(out)
+	if now >= p.emptyUntil() {
+		out = p.output.Idle(out)
+	}
+	return out
 }
 
 // Finish says that the whole source has ended: active, if it was idle, then the end of input (11.1, 11.3). Nothing is announced
@@ -200,6 +230,9 @@ func (p *Partitions) Watermark() int64 { return p.output.last }
 
 // IsIdle reports whether the output as a whole was last said to be idle.
 func (p *Partitions) IsIdle() bool { return p.output.idle }
+
+// Ignored is the number of watermarks that were lower than what their partition had said before.
+func (p *Partitions) Ignored() uint64 { return p.ignored }
 
 // Len is the number of partitions, ended ones included.
 func (p *Partitions) Len() int { return len(p.parts) }
@@ -265,6 +298,9 @@ func (p *Partitions) propose(id uint32, watermark, now int64) bool {
 func (p *Partitions) raise(i int32, watermark, now int64) bool {
 	q := &p.parts[i]
 	if watermark <= q.watermark {
+		if watermark < q.watermark {
+			p.ignored++
+		}
 		return false
 	}
 	q.watermark, q.roseAt = watermark, now
@@ -276,7 +312,7 @@ func (p *Partitions) raise(i int32, watermark, now int64) bool {
 
 // touch notes that a partition delivered something.
 func (p *Partitions) touch(q *partition, now int64) {
-	q.active, q.activeAt = true, now
+	q.active, q.activeAt, p.now = true, now, max(p.now, now)
 	if q.held {
 		q.heldFrom = now
 	}

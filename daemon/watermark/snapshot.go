@@ -55,6 +55,8 @@ func (p *Partitions) Restore(snapshot []byte, now int64) error {
 	if err := r.end("partitions"); err != nil {
 		return err
 	}
+	fresh.now = max(p.now, now)
+	fresh.left()
 	*p = *fresh
 	return nil
 }

@@ -15,7 +15,7 @@ import (
 // TestStories plays testdata/stories. A file is a story about one source (its partitions are single letters, times are durations such as
 // 1m30s) or about the inputs of one operator. Commands:
 //
-//	source [idle_after=D] [on_all_idle=hold] [announce_on_row] [granularity=D]    a new source
+//	source [idle_after=D] [on_all_idle=hold] [announce_on_row] [granularity=D] [began=T]    a new source
 //	add|remove|end|hold|resume|idle p                          what happens to a partition
 //	rows p [T,T,...]                                           a batch of rows; "w=T" inside it is a mark at its place
 //	tick                                                       idleness is looked at, and everything recombined
@@ -63,6 +63,8 @@ func (s *story) run(t *testing.T, d *datadriven.TestData) string {
 			switch a.Key {
 			case "idle_after":
 				s.set.IdleAfter = ms(t, a.Vals[0])
+			case "began":
+				s.set.Began = ms(t, a.Vals[0])
 			case "granularity":
 				s.set.Granularity = ms(t, a.Vals[0])
 			case "on_all_idle":
