@@ -8,6 +8,7 @@ import (
 	"github.com/tidemark-stream/tidemark/plugins/assigner/punctuated"
 	filesink "github.com/tidemark-stream/tidemark/plugins/sink/file"
 	"github.com/tidemark-stream/tidemark/plugins/sink/stdout"
+	filesource "github.com/tidemark-stream/tidemark/plugins/source/file"
 	"github.com/tidemark-stream/tidemark/plugins/source/generate"
 	"github.com/tidemark-stream/tidemark/plugins/source/socket"
 	"github.com/tidemark-stream/tidemark/plugins/source/stdin"
@@ -17,6 +18,7 @@ import (
 // All returns the shipped plugins, by kind in the order of the data, then by name.
 func All() []sdk.Plugin {
 	return []sdk.Plugin{
+		filesource.Plugin(),
 		generate.Plugin(),
 		socket.Plugin(),
 		stdin.Plugin(),

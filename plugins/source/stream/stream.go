@@ -29,6 +29,7 @@ type Stream struct {
 	split    *framing.Splitter
 	position func(framing.Place) []byte // nil: the stream cannot be taken up again
 	b        *batch.Batch               // being filled, or nil
+	full     bool                       // b takes no more
 }
 
 // Options turns what the host says about framing into the splitter's options.
@@ -45,48 +46,40 @@ func New(part Partition, f sdk.Framing, at framing.Place, position func(framing.
 	return &Stream{part: part, split: split, position: position}, nil
 }
 
-// Fill reads from r once and cuts what it got; batches that have become full are sent. n and the error are those of r.Read; an error of
-// the partition takes precedence and is a [*SendError].
+// Fill reads from r once and cuts what it got; when a batch has become full, it is sent. A call sends at most one batch; one that was
+// full already is sent instead of reading. n and the error are those of r.Read; an error of the partition takes precedence and is
+// a [*SendError].
 func (s *Stream) Fill(r io.Reader) (n int, err error) {
 	if s.b == nil {
-		if err := s.begin(); err != nil {
-			return 0, err
-		}
+		s.begin()
+	}
+	if s.full {
+		return 0, s.next()
 	}
 	n, err = r.Read(s.split.Room(s.b, max(batchBytes-len(s.b.Data), leastRoom)))
-	if sendErr := s.cut(n); sendErr != nil {
-		return n, sendErr
+	s.full = s.split.Cut(s.b, n) || s.b.N > 0 && len(s.b.Data) >= batchBytes
+	if s.full {
+		if sendErr := s.next(); sendErr != nil {
+			return n, sendErr
+		}
 	}
 	return n, err
 }
 
-// cut cuts the n bytes that were read into s.b, and sends while batches are full.
-func (s *Stream) cut(n int) error {
-	full := s.split.Cut(s.b, n)
-	if !full && s.b.N > 0 && len(s.b.Data) >= batchBytes {
-		full = true
-	}
-	if !full {
-		return nil
-	}
+// begin starts a batch with what is left over.
+func (s *Stream) begin() {
+	s.b = batch.Get()
+	s.split.Begin(s.b)
+	s.full = s.split.Cut(s.b, 0)
+}
+
+// next sends the batch and starts another.
+func (s *Stream) next() error {
 	if err := s.send(); err != nil {
 		return err
 	}
-	return s.begin()
-}
-
-// begin starts a batch with what is left over, and goes on until that is less than a batch.
-func (s *Stream) begin() error {
-	for {
-		s.b = batch.Get()
-		s.split.Begin(s.b)
-		if !s.split.Cut(s.b, 0) {
-			return nil
-		}
-		if err := s.send(); err != nil {
-			return err
-		}
-	}
+	s.begin()
+	return nil
 }
 
 // send finishes the batch and gives it away.
@@ -115,55 +108,49 @@ func (s *Stream) Full(n int) bool { return s.b != nil && len(s.b.Data)+n > batch
 
 // Flush sends the whole records that are there; an unfinished one waits.
 func (s *Stream) Flush() error {
-	if !s.Waiting() {
-		return nil
+	for s.Waiting() {
+		if err := s.next(); err != nil {
+			return err
+		}
 	}
-	return s.send()
+	return nil
 }
 
 // Place is where the stream stands: behind the last whole record that was sent. It is meaningful after Flush or End.
 func (s *Stream) Place() framing.Place { return s.split.Place() }
 
-// End tells that the stream has ended, and sends what is left. Another stream may follow: datagrams do that.
+// End tells that the stream has ended, and sends what is left. Another stream may follow.
 func (s *Stream) End(last framing.End) error {
-	for {
-		if s.b == nil {
-			if err := s.begin(); err != nil {
-				return err
-			}
-		}
-		done := s.split.End(s.b, last)
-		if err := s.send(); err != nil {
-			return err
-		}
-		if done {
-			return nil
-		}
+	if err := s.endRecord(last); err != nil {
+		return err
 	}
+	return s.send()
 }
 
 // EndDatagram ends a stream that shares its batch with others: nothing is sent unless the batch is full.
-func (s *Stream) EndDatagram() error {
-	for !s.split.End(s.b, framing.KeepLast) {
+func (s *Stream) EndDatagram() error { return s.endRecord(framing.KeepLast) }
+
+func (s *Stream) endRecord(last framing.End) error {
+	if s.b == nil {
+		s.begin()
+	}
+	for !s.split.End(s.b, last) {
 		if err := s.send(); err != nil {
 			return err
 		}
-		if err := s.begin(); err != nil {
-			return err
-		}
+		s.b = batch.Get()
+		s.split.Begin(s.b)
 	}
+	s.full = false
 	return nil
 }
 
-// Reject sends a reject of the stream itself, for instance that it is damaged from here on.
-func (s *Stream) Reject(code, message string) error {
+// Reject adds a reject of the stream itself, for instance that it is damaged from here on.
+func (s *Stream) Reject(code, message string) {
 	if s.b == nil {
-		if err := s.begin(); err != nil {
-			return err
-		}
+		s.begin()
 	}
 	s.b.Rejects = append(s.b.Rejects, batch.Reject{After: uint32(s.b.N), Code: code, Message: message})
-	return nil
 }
 
 // Drop gives the unsent batch back, for a stream that is left for good.

@@ -1,0 +1,222 @@
+package file
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+	"github.com/tidemark-stream/tidemark/plugins/framing"
+	"github.com/tidemark-stream/tidemark/plugins/source/stream"
+	"github.com/tidemark-stream/tidemark/sdk"
+)
+
+// damaged is the code of the reject that a damaged file gives.
+const damaged = "damaged"
+
+// reader is one generation's open file.
+type reader struct {
+	g    *generation
+	f    *os.File
+	id   id
+	size int64  // when it was opened
+	pos  int64  // bytes read of the file itself
+	seen window // what was read of it; fingerprints are taken of this, since the file may have changed since
+
+	packedHead fingerprint // compressed: of the file when it was opened
+
+	packed   io.Reader // what comes out of a compressed file; nil for others
+	unpacker func()    // frees it
+
+	part *sdk.Partition[[]byte]
+	st   *stream.Stream
+}
+
+var magic = map[string][]byte{"gzip": {0x1f, 0x8b}, "zstd": {0x28, 0xb5, 0x2f, 0xfd}}
+
+// packing says how a file is compressed: "" for not at all.
+func (c *Config) packing(f io.ReaderAt) (string, error) {
+	switch c.Compression {
+	case "none":
+		return "", nil
+	case "gzip", "zstd":
+		return c.Compression, nil
+	}
+	var first [4]byte
+	n, err := f.ReadAt(first[:], 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return "", err
+	}
+	for name, m := range magic {
+		if bytes.HasPrefix(first[:n], m) {
+			return name, nil
+		}
+	}
+	return "", nil
+}
+
+// unpack returns what comes out of a compressed file, and a function that frees it.
+func unpack(packing string, raw io.Reader) (io.Reader, func(), error) {
+	if packing == "gzip" {
+		z, err := gzip.NewReader(raw)
+		if err != nil {
+			return nil, nil, err
+		}
+		return full{z}, func() {}, nil
+	}
+	z, err := zstd.NewReader(raw, zstd.WithDecoderConcurrency(1))
+	if err != nil {
+		return nil, nil, err
+	}
+	return full{z}, z.Close, nil
+}
+
+// newReader reads a generation's file on from where the generation stands. It takes the candidate's file over.
+func (s *source) newReader(c *candidate, g *generation, part *sdk.Partition[[]byte]) (*reader, error) {
+	r := &reader{g: g, f: c.f, id: c.id, size: c.size, part: part, unpacker: func() {}}
+	var at framing.Place
+	if g.known {
+		at = g.at.Place
+	}
+	err := s.start(r, at)
+	if err == nil {
+		r.st, err = stream.New(part, s.framing, at, r.position)
+	}
+	if err != nil {
+		r.close()
+		return nil, fmt.Errorf("read %s: %w", c.path, err)
+	}
+	return r, nil
+}
+
+func (s *source) start(r *reader, at framing.Place) error {
+	packing, err := s.packing(r.f)
+	if err != nil {
+		return err
+	}
+	if packing == "" {
+		r.pos = at.Offset
+		if err := r.seen.start(r.f, at.Offset); err != nil {
+			return err
+		}
+		_, err := r.f.Seek(at.Offset, io.SeekStart)
+		return err
+	}
+	r.packedHead, _ = headOf(r.f, int(min(r.size, headBytes)))
+	r.packed, r.unpacker, err = unpack(packing, &counted{r: r.f, n: &r.pos})
+	if err != nil {
+		r.packed, r.unpacker = failing{err}, func() {}
+		return nil
+	}
+	if _, err := io.CopyN(io.Discard, r.packed, at.Offset); err != nil {
+		r.packed = failing{err}
+	}
+	return nil
+}
+
+// position is what a checkpoint holds behind a batch.
+func (r *reader) position(at framing.Place) []byte {
+	p := position{Place: at, ID: r.id, Packed: r.packed != nil, Size: r.size, Head: r.packedHead}
+	if !p.Packed {
+		p.Head, p.Guard = r.seen.head(at.Offset), r.guard(at.Offset)
+	}
+	r.g.at, r.g.known = p, true
+	return p.encode()
+}
+
+// Read is for the stream only.
+func (r *reader) Read(p []byte) (int, error) {
+	if r.packed != nil {
+		return r.packed.Read(p)
+	}
+	n, err := r.f.Read(p)
+	r.pos += int64(n)
+	r.seen.add(p[:n])
+	return n, err
+}
+
+// guard is the fingerprint of what was read before an offset.
+func (r *reader) guard(offset int64) fingerprint {
+	if fp, ok := r.seen.guard(offset); ok {
+		return fp
+	}
+	fp, _ := guardOf(r.f, offset) // far behind where reading is: the file is as it was
+	return fp
+}
+
+// turn reads until a batch has been sent or the end is met: the same stretch of the file each time it is read from there.
+func (r *reader) turn() (end bool, err error) {
+	sent := r.st.Place().Offset
+	for r.st.Place().Offset == sent {
+		if _, err := r.st.Fill(r); errors.Is(err, io.EOF) {
+			return true, nil
+		} else if err != nil {
+			return false, err
+		}
+	}
+	return false, nil
+}
+
+// finish ends the partition; the file has been read to its end, or cannot be read any further.
+func (r *reader) finish(last framing.End) error {
+	if err := r.st.End(last); err != nil {
+		return err
+	}
+	r.g.ended = true
+	return r.part.End()
+}
+
+// broken reports whether err says that a compressed file is damaged, which no second try mends, and rejects the rest of it.
+func (r *reader) broken(path string, err error) (bool, error) {
+	var sending *stream.SendError
+	if r.packed == nil || errors.As(err, &sending) {
+		return false, err
+	}
+	r.st.Reject(damaged, fmt.Sprintf("%s is damaged or cut short: %v; what stands before that was read", path, err))
+	return true, nil
+}
+
+func (r *reader) close() {
+	if r.st != nil {
+		r.st.Drop()
+	}
+	r.unpacker()
+	_ = r.f.Close()
+}
+
+// full fills its buffer, so that what a read gives does not depend on the blocks of the compression.
+type full struct{ r io.Reader }
+
+func (f full) Read(p []byte) (int, error) {
+	n, err := io.ReadFull(f.r, p)
+	if errors.Is(err, io.ErrUnexpectedEOF) && n > 0 {
+		// Either the end of the input or a file that is cut: the next read tells.
+		err = nil
+	}
+	return n, err
+}
+
+// counted counts what is read.
+type counted struct {
+	r io.Reader
+	n *int64
+}
+
+func (c *counted) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	*c.n += int64(n)
+	return n, err
+}
+
+// failing is a compressed file that cannot be read at all.
+type failing struct{ err error }
+
+func (f failing) Read([]byte) (int, error) {
+	if errors.Is(f.err, io.EOF) {
+		return 0, io.ErrUnexpectedEOF
+	}
+	return 0, f.err
+}
