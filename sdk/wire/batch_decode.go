@@ -8,6 +8,9 @@ import (
 	"github.com/tidemark-stream/tidemark/sdk/batch"
 )
 
+// maxRows bounds the memory that a few bytes can ask for: a column of missing values has no bytes on the wire.
+const maxRows = 1 << 20
+
 // batch reads a Batch message into an empty batch, copying every vector once, to where it stays, and checks it: no reference and no
 // offset leads outside, so that nothing behind can fall over what a plugin has sent.
 func (r *reader) batch(length int, b *batch.Batch) error {
@@ -16,8 +19,8 @@ func (r *reader) batch(length int, b *batch.Batch) error {
 			v, err := r.uvarint()
 			switch number {
 			case 1:
-				if v > 1<<31 {
-					return true, fmt.Errorf("%d rows", v)
+				if v > maxRows {
+					return true, fmt.Errorf("%d rows; a batch has at most %d", v, maxRows)
 				}
 				b.N = int(v)
 			case 2:

@@ -21,9 +21,7 @@ func (f *frame) whole(b *batch.Batch) {
 		f.number(7, 1)
 	}
 	f.bytes(8, b.Position)
-	if len(b.Times) == b.N {
-		f.bytes(9, bytesOfInt64(b.Times))
-	}
+	f.bytes(9, bytesOfInt64(b.Times))
 	f.marks(10, b.Marks)
 	for i := range b.Columns {
 		c := &b.Columns[i]

@@ -9,12 +9,14 @@ import (
 
 	pluginv1 "github.com/tidemark-stream/tidemark/sdk/proto/tidemark/plugin/v1"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/experimental"
 )
 
 // DialOptions are what the daemon's half needs of a gRPC connection.
 func DialOptions() []grpc.DialOption {
 	return []grpc.DialOption{
 		grpc.WithDefaultCallOptions(grpc.ForceCodecV2(NewCodec())),
+		experimental.WithBufferPool(buffers),
 		grpc.WithInitialWindowSize(windowBytes), grpc.WithInitialConnWindowSize(2 * windowBytes),
 		grpc.WithReadBufferSize(socketBuffer), grpc.WithWriteBufferSize(socketBuffer),
 		grpc.WithDisableRetry(), // an instance lives no longer than its stream, so a stream is never tried again

@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 	pluginv1 "github.com/tidemark-stream/tidemark/sdk/proto/tidemark/plugin/v1"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/experimental"
 )
 
 const (
@@ -25,6 +26,7 @@ const (
 func ServerOptions() []grpc.ServerOption {
 	return []grpc.ServerOption{
 		grpc.ForceServerCodecV2(NewCodec()),
+		experimental.BufferPool(buffers),
 		grpc.MaxRecvMsgSize(math.MaxInt32), grpc.MaxSendMsgSize(math.MaxInt32), // one record may be large
 		grpc.InitialWindowSize(windowBytes), grpc.InitialConnWindowSize(2 * windowBytes),
 		grpc.ReadBufferSize(socketBuffer), grpc.WriteBufferSize(socketBuffer),

@@ -54,7 +54,7 @@ func main() {
 		note(child.Process.Pid)
 	}
 	note(os.Getpid())
-	sdk.Serve(numbers, bounded, marks, file, double, broken)
+	sdk.Serve(numbers, bounded, marks, file, double, broken, blob, highest)
 }
 
 // note leaves a process number where the test finds it.

@@ -27,10 +27,11 @@ const (
 )
 
 // Batch is a run of rows of one partition, in the order of that partition. A batch is sent when it has about 4,096 rows or 128 KiB, or
-// when its first row has waited for a millisecond; there is no upper limit, as one record may be large.
+// when its first row has waited for a millisecond; there is no limit to its bytes, as one record may be
+// large.
 type Batch struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Number of rows.
+	// Number of rows, at most 1,048,576.
 	Rows uint32 `protobuf:"varint,1,opt,name=rows,proto3" json:"rows,omitempty"`
 	// Number of the partition, as in PartitionAdded.
 	Partition uint32 `protobuf:"varint,2,opt,name=partition,proto3" json:"partition,omitempty"`
