@@ -10,11 +10,13 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/tidemark-stream/tidemark/daemon/checkpoint"
 	"github.com/tidemark-stream/tidemark/daemon/host"
 	"github.com/tidemark-stream/tidemark/daemon/plan"
 	"github.com/tidemark-stream/tidemark/daemon/shard"
 	"github.com/tidemark-stream/tidemark/daemon/watermark"
 	"github.com/tidemark-stream/tidemark/state"
+	"github.com/tidemark-stream/tidemark/state/deadletter"
 )
 
 // attempt is everything that runs between two failures.
@@ -39,7 +41,10 @@ type attempt struct {
 	counts  *counts
 	outlets []*directOutlet
 
-	restored    *recovered // what the last commit holds
+	log         *checkpoint.Log
+	restored    *checkpoint.State // what the last commit says
+	first       *state.Delta      // goes before everything else into the first commit
+	deadLetters *deadletter.Store
 	boxInputs   int
 	pathWriters map[*path]*letterWriter
 

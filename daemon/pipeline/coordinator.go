@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/tidemark-stream/tidemark/daemon/checkpoint"
 	"github.com/tidemark-stream/tidemark/daemon/clock"
 	"github.com/tidemark-stream/tidemark/state"
 	"github.com/tidemark-stream/tidemark/state/deadletter"
@@ -17,7 +18,8 @@ type cut struct {
 	stages  map[string]stageSnapshot
 	deltas  []*state.Delta
 	letters []deadletter.Letter
-	taken   time.Duration // from the request to the last contribution
+	parts   []checkpoint.Contributor // of the sinks
+	taken   time.Duration            // from the request to the last contribution
 }
 
 // stageSnapshot is a stage's part of a checkpoint beside its shards' deltas.

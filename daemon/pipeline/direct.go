@@ -53,3 +53,11 @@ func (a *attempt) notice(source string) func(decode.Notice) {
 		}
 	}
 }
+
+// drain waits until the sinks have taken everything.
+func (a *attempt) drain(ctx context.Context) error {
+	for _, o := range a.outlets {
+		o.finish(ctx)
+	}
+	return nil
+}

@@ -45,7 +45,9 @@ type Settings struct {
 	Plugins  Plugins
 	StateDir string // the pipeline's own directory; it is made
 	Log      hclog.Logger
-	Workers  int // decoding goroutines and shards where the plan does not say; 0 = GOMAXPROCS
+	// AllowReset names components whose state may be dropped when the plan has changed so that it is of no use any more.
+	AllowReset []string
+	Workers    int // decoding goroutines and shards where the plan does not say; 0 = GOMAXPROCS
 	// StopTimeout bounds an orderly stop; after it the pipeline is ended where it is, at its last commit.
 	StopTimeout time.Duration
 }

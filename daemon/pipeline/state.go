@@ -2,49 +2,207 @@ package pipeline
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
 
+	"github.com/tidemark-stream/tidemark/daemon/checkpoint"
+	"github.com/tidemark-stream/tidemark/daemon/plan"
+	"github.com/tidemark-stream/tidemark/daemon/rowkey"
 	"github.com/tidemark-stream/tidemark/daemon/shard"
 	"github.com/tidemark-stream/tidemark/daemon/window"
+	"github.com/tidemark-stream/tidemark/sdk/batch"
+	"github.com/tidemark-stream/tidemark/state"
+	"github.com/tidemark-stream/tidemark/state/deadletter"
+	"github.com/tidemark-stream/tidemark/state/keys"
 )
 
-// recovered is what the last commit holds.
-type recovered struct {
-	lanes  map[string]laneSnapshot
-	stages map[string]stageSnapshot
+// Folders of a pipeline's directory.
+const (
+	stateFolder   = "state"
+	lettersFolder = "deadletters"
+)
+
+// openState opens the store and the dead letters, and reads what the last commit says. A state that the plan cannot go on from is
+// refused, unless the components in question may be reset.
+func (a *attempt) openState() error {
+	dir := a.p.set.StateDir
+	store, err := state.Open(filepath.Join(dir, stateFolder), state.Options{CacheSize: a.plan.State.Cache})
+	if err != nil {
+		return lasting(err)
+	}
+	a.store = store
+	a.onClose(store.Close)
+	a.log, a.restored, err = checkpoint.Open(checkpoint.Settings{Store: store, Clock: a.p.set.Clock, Full: a.diskFull})
+	if err != nil {
+		return lasting(err)
+	}
+	changes := checkpoint.Compare(a.restored.Components, components(a.plan))
+	if a.restored.Number > 0 {
+		if err := checkpoint.Refuse(dir, changes, a.p.set.AllowReset); err != nil {
+			return Permanent(err)
+		}
+	}
+	a.first = &state.Delta{}
+	checkpoint.Apply(a.first, a.restored, changes)
+	a.deadLetters, err = deadletter.Open(filepath.Join(dir, lettersFolder), deadletter.Options{MaxBytes: a.plan.DeadLetters.MaxSize})
+	if err != nil {
+		return lasting(err)
+	}
+	a.onClose(a.deadLetters.Close)
+	for _, path := range a.deadLetters.SetAside() {
+		a.p.set.Log.Warn("damaged dead letters were set aside", "file", path)
+	}
+	return a.redeliverLetters()
 }
 
-func (r *recovered) lane(name string) laneSnapshot { return r.lanes[name] }
+// lasting marks errors of the store that another attempt will not mend.
+func lasting(err error) error {
+	for _, kind := range []state.Kind{state.InUse, state.Damaged, state.Incompatible, state.Unwritable} {
+		if errors.Is(err, kind) {
+			return Permanent(err)
+		}
+	}
+	return err
+}
 
-func (a *attempt) openState() error {
-	a.restored = &recovered{}
-	return nil
+func (a *attempt) diskFull(err error) {
+	if err != nil {
+		a.p.set.Log.Error("the disk is full: no input is taken until there is room", "error", err)
+	} else {
+		a.p.set.Log.Info("there is room on the disk again")
+	}
+}
+
+// components says what each component's state depends on.
+func components(p *plan.Plan) map[string]checkpoint.Component {
+	kinds := map[string]checkpoint.ComponentKind{
+		"source": checkpoint.SourceComponent, "window": checkpoint.StageComponent, "dedup": checkpoint.StageComponent, "sink": checkpoint.SinkComponent,
+	}
+	out := map[string]checkpoint.Component{}
+	for _, part := range p.Footprint().Components {
+		kind, ok := kinds[part.Kind]
+		if !ok {
+			continue // an assigner goes with its source
+		}
+		shape, err := json.Marshal(part.Rigid) // a map: its keys come sorted
+		if err != nil {
+			panic(err)
+		}
+		c := checkpoint.Component{Kind: kind, Shape: part.Kind + " " + string(shape), Words: words(part)}
+		if kind == checkpoint.StageComponent {
+			c.Operator = operatorID(part.Name)
+		}
+		out[part.Name] = c
+	}
+	return out
+}
+
+func words(p plan.Part) string {
+	text := p.Kind
+	for _, k := range []string{"plugin", "window", "key_by", "aggregate", "trigger", "mode"} {
+		if v := p.Rigid[k]; v != "" {
+			text += ", " + strings.ReplaceAll(k, "_", " ") + " " + v
+		}
+	}
+	return text
 }
 
 // restoreStage makes a stage's shards and gives them their state back.
 func (a *attempt) restoreStage(n *stageNode, cfg shard.Config) (err error) {
-	n.stage, err = shard.New(cfg)
-	return err
-}
-
-// snapshot takes the changes of one shard; it runs on the shard's goroutine.
-func (a *attempt) snapshot(n *stageNode, barrier uint64, i int, op window.Operator) error {
-	return a.coord.contribute(a.ctx, barrier, func(*cut) {})
-}
-
-func (a *attempt) cutLetters(barrier uint64) error {
-	letters := a.box.take()
-	return a.coord.contribute(a.ctx, barrier, func(c *cut) { c.letters = letters })
-}
-
-func (a *attempt) commit(ctx context.Context, c *cut) error { return nil }
-
-// gate waits until there is room for more input.
-func (a *attempt) gate(ctx context.Context) error { return nil }
-
-// drain waits until the sinks have taken everything.
-func (a *attempt) drain(ctx context.Context) error {
-	for _, o := range a.outlets {
-		o.finish(ctx)
+	if s, ok := a.restored.Snapshot.Stages[n.step.Name]; ok {
+		cfg.Watermark = s.Watermark
+		if n.valve != nil && len(s.Valve) > 0 {
+			if err := n.valve.Restore(s.Valve); err != nil {
+				return err
+			}
+		}
+	}
+	if n.stage, err = shard.New(cfg); err != nil {
+		return err
+	}
+	for i := range cfg.Shards {
+		first, last, ok := rowkey.Range(i, cfg.Shards)
+		if !ok {
+			n.deltas = append(n.deltas, &state.Delta{})
+			continue
+		}
+		hashes := keys.Hashes{First: first, Last: last}
+		n.deltas = append(n.deltas, state.NewDelta(hashes))
+		op := n.stage.Operator(i)
+		if err := a.store.ScanOperator(n.operator, hashes, op.Restore); err != nil {
+			return fmt.Errorf("restore the state: %w", err)
+		}
 	}
 	return nil
 }
+
+// snapshot takes the changes of one shard; it runs on the shard's goroutine. The delta is the shard's own again, because a barrier comes
+// only after the commit of the one before.
+func (a *attempt) snapshot(n *stageNode, barrier uint64, i int, op window.Operator) error {
+	d := n.deltas[i]
+	d.Reset()
+	op.Snapshot(d.Bind(n.operator))
+	return a.coord.contribute(a.ctx, barrier, func(c *cut) { c.deltas = append(c.deltas, d) })
+}
+
+// restoredLane is what the last commit says about a source.
+func (a *attempt) restoredLane(name string) laneSnapshot {
+	s, ok := a.restored.Snapshot.Sources[name]
+	out := laneSnapshot{partitions: map[string]partitionState{}, watermark: batch.NoWatermark, guard: s.Guard}
+	if !ok {
+		return out
+	}
+	out.watermark = s.Watermark
+	for name, p := range s.Partitions {
+		out.partitions[name] = partitionState{position: p.Position, header: p.Header, assigner: p.Assigner, watermark: p.Watermark, ended: p.Ended}
+	}
+	return out
+}
+
+// commit makes a cut true, and then lets everybody know who waits for that.
+func (a *attempt) commit(ctx context.Context, c *cut) error {
+	out := &checkpoint.Cut{
+		Snapshot: checkpoint.Snapshot{Sources: map[string]checkpoint.Source{}, Stages: map[string]checkpoint.Stage{}},
+		Deltas:   c.deltas, Parts: c.parts,
+	}
+	if a.first != nil {
+		out.Deltas = append([]*state.Delta{a.first}, out.Deltas...)
+	}
+	for name, l := range c.lanes {
+		s := checkpoint.Source{Watermark: l.watermark, Guard: l.guard, Partitions: map[string]checkpoint.Partition{}}
+		for name, p := range l.partitions {
+			s.Partitions[name] = checkpoint.Partition{Position: p.position, Header: p.header, Assigner: p.assigner, Watermark: p.watermark, Ended: p.ended}
+		}
+		out.Snapshot.Sources[name] = s
+	}
+	for name, s := range c.stages {
+		out.Snapshot.Stages[name] = checkpoint.Stage{Watermark: s.watermark, Valve: s.valve}
+	}
+	if a.boxInputs > 0 {
+		out.Parts = append(out.Parts, a.letterPart(c.letters))
+	}
+	stats, err := a.log.Commit(ctx, out)
+	if err != nil {
+		return err
+	}
+	a.first = nil
+	a.counts.commits.Add(1)
+	a.counts.commitBytes.Add(int64(stats.Bytes))
+	if err := a.deliverLetters(c.letters); err != nil {
+		return err
+	}
+	for _, l := range a.lanes { // I3: only now
+		for _, k := range c.lanes[l.name].acks {
+			if err := l.source.Ack(k.partition, k.position); err != nil && a.ctx.Err() == nil {
+				return fmt.Errorf("source %s: acknowledge: %w", l.name, err)
+			}
+		}
+	}
+	return nil
+}
+
+// gate waits until there is room for more input.
+func (a *attempt) gate(ctx context.Context) error { return a.log.Gate(ctx) }

@@ -90,9 +90,6 @@ func New(cfg Config) (*Stage, error) {
 		if err != nil {
 			return nil, err
 		}
-		if cfg.Watermark != batch.NoWatermark {
-			w.op.RestoreWatermark(cfg.Watermark)
-		}
 		s.workers = append(s.workers, w)
 	}
 	return s, nil
@@ -133,6 +130,9 @@ func (s *Stage) Run(ctx context.Context) error {
 	s.aligned.Broadcast()
 	s.mu.Unlock()
 	for _, w := range s.workers {
+		if s.cfg.Watermark != batch.NoWatermark {
+			w.op.RestoreWatermark(s.cfg.Watermark)
+		}
 		group.Go(func() error { return w.run(ctx) })
 	}
 	group.Go(func() error { return s.collect(ctx) })

@@ -51,6 +51,12 @@ func (l *Letter) append(dst []byte) []byte {
 	return append(dst, l.Raw...)
 }
 
+// AppendBinary encodes l without its number, in the form in which the store keeps it.
+func (l *Letter) AppendBinary(dst []byte) ([]byte, error) { return l.append(dst), nil }
+
+// UnmarshalBinary is the inverse of AppendBinary. Everything is copied.
+func (l *Letter) UnmarshalBinary(b []byte) error { return l.decode(b) }
+
 var errLetter = errors.New("deadletter: damaged letter")
 
 // decode is the inverse of append. Everything is copied.
