@@ -82,6 +82,8 @@ func reword(message string) (summary, hint string) {
 		return "# is for conditions over the elements of a list", ""
 	case unexpected:
 		return token + " is not expected here", ""
+	case strings.HasPrefix(message, "unrecognized character"):
+		return message, `a field whose name is not a word is written $env["the name"]`
 	case message == "literal not terminated":
 		return "the string is not closed", ""
 	}

@@ -117,6 +117,9 @@ func (c *compiler) arithmetic(n *ast.BinaryNode) node {
 	if n.Operator == "**" {
 		op = '^'
 	}
+	if name := c.hyphened(n); name != "" {
+		return c.add(CodeField, n, fmt.Sprintf("write $env[%q]", name), "this subtracts one field from another, and there is a field %q", name)
+	}
 	l, r := c.compile(n.Left), c.compile(n.Right)
 	lt, rt := l.static(), r.static()
 	t, ok := arithmeticType(op, lt, rt)
@@ -128,6 +131,20 @@ func (c *compiler) arithmetic(n *ast.BinaryNode) node {
 		return c.add(CodeOperand, n, hint, "%s %s %s is not possible", lt.people(), n.Operator, rt.people())
 	}
 	return &arithNode{typed{t}, op, l, r}
+}
+
+// hyphened is the name of a known field with a hyphen that n was probably meant to be: user-id.
+func (c *compiler) hyphened(n *ast.BinaryNode) string {
+	l, lok := n.Left.(*ast.IdentifierNode)
+	r, rok := n.Right.(*ast.IdentifierNode)
+	if n.Operator != "-" || !lok || !rok {
+		return ""
+	}
+	name := l.Value + "-" + r.Value
+	if _, known := c.schema.Fields[name]; known {
+		return name
+	}
+	return ""
 }
 
 // arithmeticType is the type of a op b; false when no row could have a result.

@@ -49,7 +49,7 @@ func rowwise(t require.TestingT, p *Program, rows ...string) []string {
 
 func TestMistakes(t *testing.T) {
 	schema := Schema{Closed: true, Fields: map[string]Type{
-		"user": TypeString, "status": TypeInt, "price": TypeFloat, "ok": TypeBool, "at": TypeTime, "items": TypeAny, "country": TypeString,
+		"user": TypeString, "status": TypeInt, "price": TypeFloat, "ok": TypeBool, "at": TypeTime, "items": TypeAny, "country": TypeString, "user-id": TypeInt,
 	}}
 	raw, err := os.ReadFile("testdata/mistakes.txt")
 	require.NoError(t, err)
@@ -124,4 +124,33 @@ func TestRowsThatCannotBeComputed(t *testing.T) {
 	require.Equal(t, CodeExpression, b.Bad[0].Code)
 	require.Equal(t, "a + 1: 18446744073709551615 + 1 does not fit into 64 bits", b.Bad[0].Message)
 	require.Equal(t, `a + 1: the string "x" + 1: write string(…) around what is not a string`, b.Bad[1].Message)
+}
+
+func TestEveryFunctionHasAnExampleThatCompiles(t *testing.T) {
+	seen := map[string]bool{}
+	for _, f := range append(Functions(), Predicates()...) {
+		require.False(t, seen[f.Name], f.Name)
+		seen[f.Name] = true
+		require.Contains(t, f.Example, f.Name+"(")
+		require.NotEmpty(t, f.Help)
+		_, mistakes := Compile(f.Example, Schema{}, TypeAny)
+		require.Empty(t, mistakes, f.Example)
+	}
+}
+
+func TestLongAndDeepExpressions(t *testing.T) {
+	_, mistakes := Compile(strings.Repeat("(", 16000), Schema{}, TypeAny)
+	require.Len(t, mistakes, 1)
+	_, mistakes = Compile(strings.Repeat("a", maxSource+1), Schema{}, TypeAny)
+	require.Equal(t, "the expression has 16385 bytes; 16384 are allowed", mistakes[0].Summary)
+	for _, source := range []string{
+		strings.Repeat("not ", 3000) + "a", strings.Repeat("-", 8000) + "1", strings.Repeat("[", 4000) + "a" + strings.Repeat("]", 4000),
+		"a" + strings.Repeat(" + a", 3000), strings.Repeat("(", 8000) + "a" + strings.Repeat(")", 8000),
+	} {
+		p, mistakes := Compile(source, Schema{}, TypeAny)
+		require.Empty(t, mistakes)
+		run(p, records(t, `{"a": 1}`))
+	}
+	deep := strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000)
+	require.Equal(t, []string{"true"}, eval(t, "a == b", Schema{}, `{"a": `+deep[:4000]+deep[196_000:]+`, "b": `+deep[:4000]+deep[196_000:]+`}`))
 }

@@ -23,17 +23,30 @@ func (f *Filter) Apply(b *batch.Batch) Counts {
 		c.Rejected += f.notBool(b)
 	}
 	sel := b.Select()
-	kept := sel[:0]
+	b.Sel = f.passing(sel)
+	c.Out = uint64(len(b.Sel))
+	c.Filtered = uint64(len(sel)) - c.Out
+	return c
+}
+
+// passing narrows sel, in place, to the rows with a true condition.
+func (f *Filter) passing(sel []uint32) []uint32 {
 	kinds, bits := f.result.Kinds, f.result.Bits
+	count := 0
+	if k, ok := f.result.Uniform(); ok && k == batch.Bool {
+		for _, row := range sel { // without a branch, because nobody can predict it
+			sel[count] = row
+			count += int(bits[row])
+		}
+		return sel[:count]
+	}
 	for _, row := range sel {
 		if kinds[row] == batch.Bool && bits[row] != 0 {
-			kept = append(kept, row)
+			sel[count] = row
+			count++
 		}
 	}
-	c.Out = uint64(len(kept))
-	c.Filtered = uint64(len(sel) - len(kept))
-	b.Sel = kept
-	return c
+	return sel[:count]
 }
 
 // notBool refuses the rows whose condition has another type, which only expressions of unknown type can have.

@@ -1,6 +1,10 @@
 package transform
 
-import "github.com/tidemark-stream/tidemark/sdk/batch"
+import (
+	"slices"
+
+	"github.com/tidemark-stream/tidemark/sdk/batch"
+)
 
 // logicNode is `and` and `or`. The right side is computed only where the left one has not decided. Null is "unknown": null and false is
 // false, null or true is true, otherwise null stays null.
@@ -49,6 +53,10 @@ func (n *logicNode) columnar(m *machine, sel []uint32, out *batch.Column) {
 	defer m.release(used)
 	l := operand(n.left, m, sel)
 	open := m.selection()
+	if k, ok := l.Uniform(); ok && k == batch.Bool {
+		open = n.undecided(sel, out, l.Bits, open)
+		sel = nil
+	}
 	for _, row := range sel {
 		k, bits := l.Kinds[row], l.Bits[row]
 		if k == batch.Bool && (bits != 0) != n.or {
@@ -82,6 +90,25 @@ func (n *logicNode) columnar(m *machine, sel []uint32, out *batch.Column) {
 		}
 	}
 	m.giveBack(open)
+}
+
+// undecided settles the rows that a column of bools decides and returns the others. It has no branch, because which rows those are
+// cannot be predicted.
+func (n *logicNode) undecided(sel []uint32, out *batch.Column, left []uint64, open []uint32) []uint32 {
+	flip := uint64(0)
+	if n.or {
+		flip = 1
+	}
+	open = slices.Grow(open, len(sel))[:len(sel)]
+	count := 0
+	for _, row := range sel {
+		bits := left[row]
+		out.Kinds[row], out.Bits[row] = batch.Bool, bits
+		open[count] = row
+		count += int(bits ^ flip)
+	}
+	out.Present |= 1 << batch.Bool
+	return open[:count]
 }
 
 // notNode is `not`; null stays null.
