@@ -78,13 +78,21 @@ func (c *calendar) wall(k int64) int64 {
 	var w int64
 	switch c.unit {
 	case Week:
-		w = addSaturating(mulSaturating(k, c.n*weekMillis), mondayOffset)
+		w = shift(mulSaturating(k, c.n*weekMillis), mondayOffset)
 	case Month:
 		w = mulSaturating(firstOfMonth(k*c.n), dayMillis)
 	default:
 		w = mulSaturating(k, c.n*dayMillis)
 	}
-	return addSaturating(w, c.offset)
+	return shift(w, c.offset)
+}
+
+// shift moves a boundary, but not one that is cut at an end of time: nothing comes back from there.
+func shift(w, by int64) int64 {
+	if w == math.MinInt64 || w == math.MaxInt64 {
+		return w
+	}
+	return addSaturating(w, by)
 }
 
 // boundary is the first instant at which the local clock shows wall(k) or later.
@@ -93,19 +101,34 @@ func (c *calendar) boundary(k int64) int64 {
 	if c.loc == nil || w == math.MinInt64 || w == math.MaxInt64 {
 		return w
 	}
-	// No zone is ever more than 36 hours from UTC, so an instant that early shows an earlier local time. From there on, span by span
-	// between two changes of the zone's offset, the answer is where the clock first shows w, or a change that jumps over it.
+	if w < -farAway || w > farAway {
+		return subSaturating(w, c.zoneOffset(w))
+	}
+	// No zone is ever more than 36 hours from UTC, so an instant that early shows an earlier local time. From there the answer is
+	// where the clock would show w if the zone's offset stayed as it is, unless it changes before. No zone changes twice in three days.
+	//
+	// NB: Time.ZoneBounds, which would tell the change, may give a moment that is already over for the last day of a leap year.
 	at := subSaturating(w, 36*60*60*1000)
 	for {
-		t := time.UnixMilli(at).In(c.loc)
-		_, seconds := t.Zone()
-		_, until := t.ZoneBounds()
-		candidate := max(at, subSaturating(w, int64(seconds)*1000))
-		if until.IsZero() || candidate < until.UnixMilli() {
+		offset := c.zoneOffset(at)
+		candidate := max(at, subSaturating(w, offset))
+		if c.zoneOffset(candidate) == offset {
 			return candidate
 		}
-		at = until.UnixMilli()
+		at = c.change(at, candidate, offset)
 	}
+}
+
+// change is the first instant after from at which the zone's distance to UTC is no longer offset, as it is at to.
+func (c *calendar) change(from, to, offset int64) int64 {
+	for to-from > 1 {
+		if middle := from + (to-from)/2; c.zoneOffset(middle) == offset {
+			from = middle
+		} else {
+			to = middle
+		}
+	}
+	return to
 }
 
 // zoneOffset is the local clock's distance to UTC at instant ts, in ms.
@@ -113,9 +136,13 @@ func (c *calendar) zoneOffset(ts int64) int64 {
 	if c.loc == nil {
 		return 0
 	}
-	_, seconds := time.UnixMilli(ts).In(c.loc).Zone()
+	_, seconds := time.UnixMilli(min(max(ts, -farAway), farAway)).In(c.loc).Zone()
 	return int64(seconds) * 1000
 }
+
+// farAway is three million years. No zone has rules for times that far from 1970, and package time counts in a range that is not
+// much larger; beyond it a zone's distance to UTC stays as it is.
+const farAway = 1e17
 
 // The two functions below convert between days since 1970-01-01 and months since January 1970, by counting from a first of March,
 // so that the leap day is the last one of a year, in eras of 400 years, which are all alike.

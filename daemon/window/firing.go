@@ -3,6 +3,8 @@ package window
 import (
 	"math"
 	"slices"
+
+	"github.com/tidemark-stream/tidemark/sdk/batch"
 )
 
 // MaxRepeats is how many equal results of one window a continuous trigger emits in one advance. Flink gives one for each interval
@@ -52,7 +54,7 @@ func (g *general) advance(to int64, q *timers, byClock bool) {
 		if byClock {
 			set = &e.alarm
 		}
-		if *set > to {
+		if *set > to || *set == math.MaxInt64 {
 			continue // an earlier timer of the same entry has been taken before this one
 		}
 		*set = math.MaxInt64
@@ -219,6 +221,9 @@ func (g *general) fire(i uint32, timing Timing) int {
 	}
 	e.retractions = noResult
 	res := result{span: e.span, watermark: g.watermark, firing: e.firings, timing: timing}
+	if g.spec.ProcessingTime {
+		res.watermark = batch.NoWatermark
+	}
 	g.writer.add(res, tag, key, g.entries.mem, g.entries.at(i), &g.heap)
 	e.firings++
 	e.flags &^= changed

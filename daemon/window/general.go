@@ -171,7 +171,7 @@ func (g *general) multiRow(rows *Rows, row, key uint32, ts int64) {
 
 // rejected accounts for a row that no window took (7.3).
 func (g *general) rejected(row uint32, ts int64) {
-	if addSaturating(ts, g.spec.Lateness) <= g.watermark {
+	if addSaturating(ts, g.spec.Lateness) <= g.watermark && !g.spec.ProcessingTime {
 		g.out.Late = append(g.out.Late, row)
 		return
 	}

@@ -18,8 +18,9 @@ func (s Spec) MarkBucket(meta bool) (size, offset int64) {
 	if s.ProcessingTime {
 		return never, 0
 	}
-	if s.Type == Session || r.eventEvery > 0 && r.exact {
-		// Sessions end anywhere. Flink's continuous trigger lets a firing that was due before it was scheduled run with the very next mark.
+	if s.Type == Session || r.eventEvery > 0 && r.exact || s.Type == Sliding && s.Slide > s.Size {
+		// Sessions end anywhere. Flink's continuous trigger lets a firing that was due before it was scheduled run with the very next
+		// mark. And a row between two windows is late or silent by its own time (7.3).
 		return 1, 0
 	}
 	var b bucket

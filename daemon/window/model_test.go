@@ -81,7 +81,7 @@ func (m *model) row(row testRow, place int) (results []testResult) {
 		}
 	}
 	if len(own) == 0 {
-		if ts+m.spec.Lateness <= m.watermark {
+		if !m.spec.ProcessingTime && ts+m.spec.Lateness <= m.watermark {
 			m.late = append(m.late, row)
 		} else {
 			m.silent++
@@ -228,7 +228,7 @@ func (m *model) fire(w *modelWindow, place int, timing Timing) (results []testRe
 	if w.span != globalSpan {
 		res.start, res.end = w.span.Start, w.span.End
 	}
-	if m.watermark != math.MinInt64 {
+	if m.watermark != math.MinInt64 && !m.spec.ProcessingTime {
 		res.watermark = m.watermark
 	}
 	results = append(results, res)
@@ -250,6 +250,9 @@ func (m *model) due(w *modelWindow, byClock bool) int64 {
 		due = w.clock
 	} else {
 		due = min(w.next, w.lateDue)
+		if w.span == globalSpan && m.watermark == math.MaxInt64 {
+			due = notDue // the end of input is its end, below
+		}
 	}
 	if byClock == m.spec.ProcessingTime {
 		due = min(due, m.dropsAt(w))
@@ -310,6 +313,17 @@ func (m *model) advance(to int64, byClock bool) (results []testResult) {
 			m.windows = slices.DeleteFunc(m.windows, func(o *modelWindow) bool { return o == w })
 		}
 	}
+	if to == math.MaxInt64 && !byClock && m.byEnd() && m.spec.Type == Global && (!m.spec.ProcessingTime || m.spec.Trigger == OnEndOfInput) {
+		slices.SortFunc(m.windows, func(a, b *modelWindow) int {
+			if m.before(a, to, b, to) {
+				return -1
+			}
+			return 1
+		})
+		for _, w := range m.windows {
+			results = append(results, m.fire(w, 0, OnTime)...)
+		}
+	}
 	return results
 }
 
@@ -357,6 +371,10 @@ func drawSpec(t *rapid.T) Spec {
 		}
 	case 2:
 		s.Trigger, s.Interval = ContinuousProcessingTime, small("interval")
+	case 4:
+		if s.Type == Global {
+			s.Trigger = OnEndOfInput
+		}
 	case 3:
 		if s.Type == Global {
 			break
@@ -445,6 +463,13 @@ func playAgainstModel(t *rapid.T, spec Spec) {
 		for _, r := range rigs {
 			require.Equal(t, len(m.windows), r.live(), "windows of %s", r.engine.name)
 		}
+	}
+	want := m.advance(math.MaxInt64, false)
+	same(want, func(r *rig) []testResult { return r.advance(math.MaxInt64) })
+	for _, r := range rigs {
+		require.Equal(t, len(m.windows), r.live(), "windows of %s at the end of input", r.engine.name)
+		r.checkpoint()
+		require.Equal(t, len(m.windows), len(r.store), "what is stored is what is there")
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 const (
 	StartColumn     = "window_start" // Time, null for global windows
 	EndColumn       = "window_end"   // Time, null for global windows
-	WatermarkColumn = "_watermark"   // Time: the watermark that the result was emitted at; null before the first one
+	WatermarkColumn = "_watermark"   // Time: the watermark that the result was emitted at; null before the first one, and for windows over the clock
 	FiringColumn    = "_firing"      // Int: 0 for a window's first result, 1 for the next; a session keeps counting when it grows, and when several become one it goes on from the highest
 	TimingColumn    = "_timing"      // String: early, on_time or late
 	RetractColumn   = "_retract"     // Bool: this row takes an earlier result back; all its other cells are those of that result
