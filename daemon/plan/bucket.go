@@ -53,8 +53,8 @@ func (p *Plan) bucketBehind(name string, seen map[string]bool) Bucket {
 				size, offset := w.Spec.MarkBucket(w.Meta)
 				b = b.and(Bucket{size, offset})
 			}
-			if step.Dedup != nil || step.Plugin != nil {
-				// What they do at a watermark is not known here.
+			if step.Dedup != nil {
+				// It forgets each key at a time of its own.
 				b = b.and(Bucket{1, 0})
 			}
 			b = b.and(p.bucketBehind(r.Name, seen))

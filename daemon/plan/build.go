@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"sort"
 
 	"github.com/tidemark-stream/tidemark/daemon/config"
 	"github.com/tidemark-stream/tidemark/daemon/problem"
@@ -52,9 +53,40 @@ func Build(cfg *config.Config, catalog Catalog) (*Plan, problem.List) {
 	for _, s := range cfg.Sinks {
 		b.sink(s)
 	}
+	b.policies()
 	b.needs()
 	b.plan.buckets()
 	return b.plan, b.list
+}
+
+// policies warns about plugins that the file says how to run and that no component uses.
+func (b *builder) policies() {
+	used := map[string]bool{}
+	use := func(p *Plugin) { used[string(p.Kind)+"-"+p.Name] = true }
+	for _, s := range b.plan.Sources {
+		use(&s.Plugin)
+		if s.Assigner != nil {
+			use(&s.Assigner.Plugin)
+		}
+	}
+	for _, s := range b.plan.Steps {
+		if s.Plugin != nil {
+			use(s.Plugin)
+		}
+	}
+	for _, s := range b.plan.Sinks {
+		use(&s.Plugin)
+	}
+	var names []string
+	for n := range used {
+		names = append(names, n)
+	}
+	sort.Strings(names)
+	for _, p := range b.cfg.Plugins {
+		if name := p.Kind + "-" + p.Name; !used[name] {
+			b.warn("TM3105", p.At, didYouMean(name, names, "used are"), "no component uses the %s plugin %q", p.Kind, p.Name)
+		}
+	}
 }
 
 // builder is a plan in the making.

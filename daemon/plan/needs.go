@@ -61,6 +61,7 @@ func (b *builder) needs() {
 	}
 	for _, s := range b.plan.Sources {
 		s.project(of(s.Name, Main), b.ports[s.Name][Main])
+		b.checkProjection(s)
 	}
 }
 
@@ -81,13 +82,7 @@ func (s *Sink) need(in Shape) need {
 		return n
 	}
 	n.add(in.columns()...)
-	if in.Record {
-		if in.Strict && !s.Text {
-			n.add(in.names()...)
-		} else {
-			n.whole = true
-		}
-	}
+	n.whole = in.Record
 	return n
 }
 
@@ -260,6 +255,26 @@ func (s *Source) project(n need, shape Shape) {
 	s.Decode.Fields = nil
 	for _, f := range names {
 		s.Decode.Fields = append(s.Decode.Fields, decode.Field{Name: f})
+	}
+}
+
+// checkProjection reports what the decoder would not take of the fields that were added up. What it says about the file's own settings has
+// been told by package config.
+func (b *builder) checkProjection(s *Source) {
+	if s.Decode == nil || b.list.HasErrors() {
+		return
+	}
+	own := *s.Decode
+	own.Fields, own.Whole = nil, false
+	if len(decode.Check(own)) > 0 {
+		return
+	}
+	for _, c := range b.cfg.Sources {
+		if c.Name == s.Name {
+			for _, e := range decode.Check(*s.Decode) {
+				b.problem("TM2165", c.KeyPlace("decode"), e.Hint, "the records of %q: %s", s.Name, e.Message)
+			}
+		}
 	}
 }
 

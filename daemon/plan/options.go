@@ -74,6 +74,13 @@ func encode(v any) json.RawMessage {
 }
 
 func (b *builder) notFound(u use, err error) {
+	// What happened to a process is told with its own code and remedy.
+	var told interface{ Problem() problem.Problem }
+	if errors.As(err, &told) {
+		p := told.Problem()
+		b.problem(p.Code, u.nameAt, p.Hint, "%s", p.Summary)
+		return
+	}
 	if !errors.Is(err, ErrNotFound) {
 		b.problem("TM4008", u.nameAt, "", "the %s plugin %q: %s", u.kind, u.name, err)
 		return

@@ -54,6 +54,10 @@ type Input struct {
 	// Computed are columns that the reader wants by name and that lie within a column of the rows ("user.name" in a column user that a map
 	// has made): they are computed before the reader gets the rows.
 	Computed []Column
+	// Whole is set for sinks that write whole records: a row is the JSON object in the column decode.WholeColumn, with Shape.Fields put in
+	// (a member of that name is replaced where it stands, others come last) and Shape.Dropped taken out. Other columns of the batch were
+	// read for other purposes and are not part of it.
+	Whole bool
 }
 
 func (i Input) String() string {
@@ -72,8 +76,8 @@ type Plugin struct {
 	Shipped   bool
 	// Options is the JSON object that the plugin gets: what the file says, with durations and sizes in one form and defaults left to the
 	// plugin. It may hold secrets; Shown is the same with references to the environment as written.
-	Options json.RawMessage
-	Shown   json.RawMessage
+	Options json.RawMessage `json:"-"`
+	Shown   json.RawMessage `json:"Options"`
 	// Columns are what the pipeline computes for the plugin's field and expression options, over each record: a column named like the
 	// option.
 	Columns []Column

@@ -3,6 +3,7 @@ package plan
 import (
 	"errors"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tidemark-stream/tidemark/daemon/config"
+	"github.com/tidemark-stream/tidemark/daemon/problem"
 	"github.com/tidemark-stream/tidemark/sdk"
 	"github.com/tidemark-stream/tidemark/sdk/wire"
 )
@@ -67,6 +69,7 @@ func testCatalog() catalog {
 			"file":     shipped(sdk.Description{Kind: sdk.KindSink, Name: "file", Delivery: sdk.Transactional, Text: true, Options: []sdk.Option{opt("path", sdk.StringOption, required)}}),
 			"http":     shipped(sdk.Description{Kind: sdk.KindSink, Name: "http", Delivery: sdk.Idempotent, Text: true, Options: []sdk.Option{opt("url", sdk.StringOption, required), opt("token", sdk.StringOption)}}),
 			"postgres": shipped(sdk.Description{Kind: sdk.KindSink, Name: "postgres", Delivery: sdk.Transactional, Options: []sdk.Option{opt("table", sdk.StringOption, required)}}),
+			"hangs":    {Origin: "/opt/plugins/tidemark-sink-hangs"},
 			"broken":   {Origin: "/opt/plugins/tidemark-sink-broken"},
 		},
 	}
@@ -77,10 +80,20 @@ func (c catalog) Describe(kind sdk.Kind, name string) (Found, error) {
 	switch {
 	case !ok:
 		return f, ErrNotFound
+	case name == "hangs":
+		return f, fmt.Errorf("describe: %w", failure{})
 	case name == "broken":
 		return f, errors.New("/opt/plugins/tidemark-sink-broken: permission denied")
 	}
 	return f, nil
+}
+
+// failure is an error that knows its problem, as those of plugin processes do.
+type failure struct{}
+
+func (failure) Error() string { return "plugin hangs: it has not answered in 10s" }
+func (failure) Problem() problem.Problem {
+	return problem.Problem{Code: "TM4105", Summary: "plugin hangs: it has not answered in 10s", Hint: "raise start_timeout"}
 }
 
 func (c catalog) Names(kind sdk.Kind) []string {

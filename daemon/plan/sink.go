@@ -17,6 +17,10 @@ func (b *builder) sink(c *config.Sink) {
 		kind: sdk.KindSink, name: c.Plugin, nameAt: c.Place("plugin"), isolation: c.Isolation, isoAt: c.Place("isolation"),
 		options: c.Options, optionsAt: c.At, shape: shape, host: sinkKeyNames(),
 	})
+	if plugin.Shipped && c.Value("isolation") == nil {
+		// A shipped sink gains nothing from a process of its own, and stdout has to be the daemon's.
+		plugin.Isolation = "none"
+	}
 	s.Plugin = plugin
 	b.plan.Sinks = append(b.plan.Sinks, s)
 	if found {
@@ -34,7 +38,9 @@ func (b *builder) sink(c *config.Sink) {
 		}
 	}
 	b.sinkFields(c, s)
+	s.nameColumns()
 	for i := range s.Inputs {
+		s.Inputs[i].Whole = s.need(s.Inputs[i].Shape).whole
 		s.Inputs[i].Computed = innerColumns(s.Inputs[i].Shape, s.byName())
 	}
 }
@@ -107,6 +113,27 @@ func (b *builder) sinkFields(c *config.Sink, s *Sink) {
 		if s.Text && s.Format.Format == format.Raw && !in.Shape.Record {
 			b.problem("TM3107", c.Inputs[i].At, `write format = "json"`, "%s does not give records as they came in, so there is nothing raw to write", in)
 		}
+	}
+}
+
+// nameColumns lists the columns of rows of a table (delimited, csv with declared fields, …) that go to a sink of columns, because their order is
+// that of the declaration and the order of decoded columns is not.
+func (s *Sink) nameColumns() {
+	if len(s.Format.Fields) > 0 || s.Text && s.Format.Format != format.CSV {
+		return
+	}
+	strict := false
+	var names []string
+	for _, in := range s.Inputs {
+		strict = strict || in.Shape.Record && in.Shape.Strict
+		for _, n := range in.Shape.names() {
+			if !has(names, n) {
+				names = append(names, n)
+			}
+		}
+	}
+	if strict {
+		s.Format.Fields = names
 	}
 }
 

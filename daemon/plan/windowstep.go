@@ -122,6 +122,15 @@ func (b *builder) checkWindow(t *config.Transform, w *Window) {
 		b.problem("TM2171", t.Place("window", "slide"), "make the slide at most as long as the size; for samples, filter by the time first",
 			"the slide is longer than the size, so records between two windows would be in none")
 	}
+	if every := s.Size; s.Type != window.Session && s.Type != window.Global && s.CalendarN == 0 && window.HasSummerTime(s.Location) {
+		if s.Slide > 0 {
+			every = s.Slide
+		}
+		if every > 3_600_000 || 3_600_000%every != 0 {
+			b.warn("TM3108", t.Place("window", "timezone"), `write size = "1d" for tumbling windows that are local days`,
+				"windows of %s have the same length all year, so in summer they begin an hour off in %s", millis(every), t.Window.Timezone)
+		}
+	}
 	for _, m := range s.Check() {
 		path := windowPath(t, m.Field)
 		b.problem("TM2171", t.Place(path...), m.Hint, "%s: %s", path[len(path)-1], m.Message)

@@ -79,6 +79,7 @@ var codes = []Code{
 	{"TM3105", "setting without an effect", "A warning: the setting does nothing here."},
 	{"TM3106", "settings that contradict", "Two settings of the same component exclude each other."},
 	{"TM3107", "not supported", "The combination is known and cannot be run."},
+	{"TM3108", "fixed length in a zone with summer time", "A warning: the windows have the same length all year and are aligned to the zone's standard time, so in summer they begin an hour off. Calendar windows (tumbling, \"1d\") follow the clocks."},
 
 	{"TM4001", "plugin not found", "There is no plugin of this kind and name. `tidemark plugins ls` lists those that were found and where."},
 	{"TM4002", "plugin of another kind", "There is a plugin of this name, but it is a source where a sink is due, or the like."},
