@@ -3,7 +3,7 @@ package config
 var sinkKeys = []Key{
 	{Section: SectionSink, Name: "plugin", Type: TypeString, Required: true, Example: `"stdout"`, Doc: "Name of the sink plugin. Its own options stand beside this key."},
 	{Section: SectionSink, Name: "inputs", Type: TypeStrings, Required: true, Example: `["per_user"]`, Doc: "Names of the components it takes from, and their ports: \"per_user.late\"."},
-	{Section: SectionSink, Name: "isolation", Type: TypeEnum, Values: isolations, Default: "process", Example: `"none"`, Doc: "As for a source."},
+	{Section: SectionSink, Name: "isolation", Type: TypeEnum, Values: isolations, Default: "", Example: `"process"`, Doc: "As for a source. Default: `none` for shipped sinks, `process` for others."},
 	{Section: SectionSink, Name: "delivery", Type: TypeEnum, Values: []string{"exactly_once", "at_least_once"}, Default: "", Example: `"exactly_once"`,
 		Doc: "`exactly_once` delivers after the commit that holds the results, and needs a sink that is transactional or idempotent. `at_least_once` delivers at once; after a crash results may come again. Default: exactly_once where the sink can, else at_least_once."},
 	{Section: SectionSink, Name: "format", Type: TypeEnum, Values: []string{"json", "text", "csv", "raw"}, Default: "json", Example: `"text"`,

@@ -13,7 +13,7 @@ import (
 type Sink struct {
 	Component
 	Plugin      string
-	Isolation   string
+	Isolation   string // "process", "none" or "" (none for shipped ones)
 	Inputs      []Ref
 	Options     *Table // the plugin's own
 	Delivery    string // "exactly_once", "at_least_once" or "" (the best the sink can)

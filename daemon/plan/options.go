@@ -41,6 +41,13 @@ func (b *builder) plugin(u use) (p Plugin, d sdk.Description, ok bool) {
 	}
 	d = found.Description
 	p.Origin, p.Shipped = found.Origin, found.Shipped
+	if p.Isolation == "" {
+		// A shipped sink gets text that the daemon has formatted and writes it: a process of its own would add a copy and protect little.
+		p.Isolation = "process"
+		if found.Shipped {
+			p.Isolation = "none"
+		}
+	}
 	if u.isolation == "none" && !found.Shipped {
 		b.problem("TM4007", u.isoAt, "remove isolation; only shipped plugins can run inside the daemon", "the plugin %q is an executable (%s), so it cannot run without isolation", u.name, found.Origin)
 	}
