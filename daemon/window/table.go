@@ -2,6 +2,7 @@ package window
 
 import (
 	"encoding/binary"
+	"math"
 	"math/bits"
 
 	"github.com/tidemark-stream/tidemark/daemon/aggregate"
@@ -29,6 +30,7 @@ type table struct {
 
 	ranges // of the hashes that homes are made for
 	factor uint64
+	moves  int // counts how often entries have moved, so that whoever holds offsets can see it
 
 	arena []byte // keys of more than 16 bytes
 	heap  aggregate.Heap
@@ -116,30 +118,50 @@ func keyWords(b []byte) (lo, hi uint64) {
 
 // home is the offset of the first entry to look at. The hash must be in the table's ranges.
 func (t *table) home(hash uint64) uint32 {
-	slot, _ := bits.Mul64(hash-t.first<<groupShift, t.factor)
-	return uint32(slot) * uint32(t.stride)
+	return home(hash-t.first<<groupShift, t.factor) * uint32(t.stride)
 }
 
-// shape gives the table room for n keys whose hashes are in r, and empties it.
+// home is the slot of a hash, counted from the lowest one of the table's ranges.
+func home(fromFirst, factor uint64) uint32 {
+	slot, _ := bits.Mul64(fromFirst, factor)
+	return uint32(slot)
+}
+
+// open empties the table and gives it room for n keys whose hashes are in r. It uses its memory again, unless that is far too large.
+func (t *table) open(stride, n int, r ranges) {
+	t.stride = stride
+	t.arena = t.arena[:0]
+	t.heap.Reset()
+	t.shape(n, r, t.mem)
+}
+
+// shape makes room for n keys, in mem if it is large enough and not far too large.
 func (t *table) shape(n int, r ranges, mem []uint64) {
 	// At most seven tenths are taken, so that a key is found after two looks on average and a new one after six.
 	t.homes = max(n*10/7+1, 32)
 	t.limit = t.homes * 7 / 10
 	slots := t.homes + 16 + t.homes/64
 	words := slots * t.stride
-	if cap(mem) >= words {
+	if uint64(words) > math.MaxUint32 {
+		panic("window: the state of one pane in one shard has more than four billion words; use more shards")
+	}
+	if cap(mem) >= words && cap(mem) <= 8*words+1<<12 {
 		mem = mem[:words]
 		clear(mem)
 	} else {
 		mem = make([]uint64, words)
 	}
 	t.mem, t.n, t.ranges = mem, 0, r
-	t.factor = uint64(t.homes) * rowkey.Groups / (r.last - r.first + 1)
-	if !r.any {
-		t.factor = 0
+	t.factor = 0
+	if r.any {
+		t.factor = uint64(t.homes) * rowkey.Groups / (r.last - r.first + 1)
 	}
+	t.moves++
 	t.dirty, t.late = t.dirty[:0], t.late[:0]
 }
+
+// edges are hashes of the lowest and the highest group that the table has homes for.
+func (t *table) edges() [2]uint64 { return [2]uint64{t.first << groupShift, t.last << groupShift} }
 
 // grow makes room for n keys with hashes in r. Offsets of entries change.
 func (t *table) grow(n int, r ranges) {
@@ -205,13 +227,18 @@ func (t *table) keyOf(mem []uint64, at uint32, buf *[inlineSize]byte) []byte {
 	return buf[:length-1]
 }
 
-// at finds the entry of a key, or makes it. Offsets from before are void when fresh is true.
-func (t *table) at(hash uint64, tag uint8, key []byte) (at uint32, fresh bool) {
+// include makes the hash one that the table has a home for.
+func (t *table) include(hash uint64) {
 	if !t.has(hash) {
 		r := t.ranges
 		r.widen(hash)
 		t.grow(max(t.n, t.limit), r)
 	}
+}
+
+// at finds the entry of a key, or makes it. Entries may have moved when fresh is true.
+func (t *table) at(hash uint64, tag uint8, key []byte) (at uint32, fresh bool) {
+	t.include(hash)
 	t.reserve(1)
 	header := headerOf(hash, tag, len(key))
 	var lo, hi uint64

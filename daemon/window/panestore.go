@@ -1,0 +1,172 @@
+package window
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/tidemark-stream/tidemark/daemon/rowkey"
+)
+
+// What the engine of panes stores. One entry for each key and pane:
+//
+//	time   the pane's start, which no other pane has, not even where the end of time cuts them
+//	hash   of the key
+//	key    one byte tag, the key's payload
+//	value  version, marks, the number of late results where _firing asks for it, accumulators
+//
+// The version is none of the general engine's, so that neither takes the other's entries for its own.
+const paneVersion = 0x81
+
+const (
+	storedLate     = 1 << iota // has late rows that have not been emitted
+	storedBornLate             // its first row came after the window's end
+	storedCount                // a count of late results follows
+)
+
+// Snapshot hands over the entries that have changed, each with its whole accumulators, in the order of time and nearly that of hashes.
+// A pane that has gone without ever having been written leaves no trace.
+func (p *panes) Snapshot(w StateWriter) {
+	for _, t := range p.dropped {
+		w.DropTime(t)
+	}
+	p.dropped = p.dropped[:0]
+	var buf [inlineSize]byte
+	for _, n := range p.list {
+		t := &n.table
+		if len(t.dirty) == 0 {
+			continue
+		}
+		n.stored = true
+		slices.Sort(t.dirty)
+		for _, e := range t.dirty {
+			t.mem[e] &^= dirtyMark
+			tag, key := t.key(e, &buf)
+			p.encoded = append(append(p.encoded[:0], tag), key...)
+			size := len(p.encoded)
+			p.encoded = p.encode(p.encoded, t, e)
+			w.Set(n.span.Start, t.hashOf(t.mem, e), p.encoded[:size:size], p.encoded[size:])
+		}
+		t.dirty = t.dirty[:0]
+	}
+}
+
+func (p *panes) encode(dst []byte, t *table, e uint32) []byte {
+	header := t.mem[e]
+	var marks byte
+	if header&lateMark != 0 {
+		marks |= storedLate
+	}
+	if header&bornLate != 0 {
+		marks |= storedBornLate
+	}
+	count := uint64(0)
+	if p.counts {
+		if count = t.mem[e+countWord]; count > 0 {
+			marks |= storedCount
+		}
+	}
+	dst = append(dst, paneVersion, marks)
+	if count > 0 {
+		dst = binary.AppendUvarint(dst, count)
+	}
+	return p.layout.Encode(dst, t.mem, e, &t.heap)
+}
+
+func (p *panes) Restore(time int64, hash uint64, key, value []byte) error {
+	s, ok := p.cut.slice(time)
+	if !ok || s.span.Start != time {
+		return fmt.Errorf("window: stored state has a pane that begins at %d, which these windows have not", time)
+	}
+	d := stateReader{p: value}
+	if v := d.byte(); v != paneVersion {
+		return fmt.Errorf("window: stored state has version %d, this program knows %d", v, paneVersion)
+	}
+	marks := d.byte()
+	count := uint64(0)
+	if marks&storedCount != 0 {
+		count = d.uvarint()
+	}
+	if d.bad || len(key) == 0 || marks >= 2*storedCount || count > 0 && !p.counts || marks&storedLate != 0 && p.spec.LateEvery == 0 {
+		return fmt.Errorf("window: damaged state of the pane %d", time)
+	}
+	tag, payload := key[0], key[1:]
+	if rowkey.Hash(tag, payload) != hash || tag > tagMask && tag != rowkey.Composite {
+		return fmt.Errorf("window: damaged state of the pane %d: the hash does not fit the key", time)
+	}
+	n := p.restoredPane(s)
+	n.stored = true
+	t := &n.table
+	e, fresh := t.at(hash, tag, payload)
+	if !fresh {
+		return fmt.Errorf("window: the pane %d has one key twice", time)
+	}
+	rest, err := p.layout.Decode(d.p, t.mem, e, &t.heap)
+	if err == nil && len(rest) > 0 {
+		err = fmt.Errorf("%d bytes too many", len(rest))
+	}
+	if err != nil {
+		return fmt.Errorf("window: the pane %d: %w", time, err)
+	}
+	if marks&storedBornLate != 0 {
+		t.mem[e] |= bornLate
+	}
+	if marks&storedLate != 0 && t.mark(e, lateMark) {
+		t.late = append(t.late, e)
+	}
+	if p.counts {
+		t.mem[e+countWord] = count
+	}
+	p.resume()
+	return nil
+}
+
+// restoredPane is the pane of a stored entry. Entries come in order of time as a rule, but need not.
+func (p *panes) restoredPane(s slice) *pane {
+	i, ok := slices.BinarySearchFunc(p.list, s.span.Start, func(n *pane, start int64) int {
+		switch {
+		case n.span.Start < start:
+			return -1
+		case n.span.Start > start:
+			return 1
+		}
+		return 0
+	})
+	if ok {
+		return p.list[i]
+	}
+	return p.insert(i, s)
+}
+
+func (p *panes) RestoreWatermark(watermark int64) {
+	p.watermark = watermark
+	p.resume()
+}
+
+// resume sets the time at which collected late rows fire. It is the next moment for them above the watermark, as it was before: were
+// it not above, they would have fired.
+func (p *panes) resume() {
+	if p.spec.LateEvery == 0 || p.watermark == math.MinInt64 {
+		return
+	}
+	p.lateDue = notDue
+	for _, n := range p.list {
+		if len(n.table.late) > 0 {
+			p.lateDue = p.lateFiring()
+			return
+		}
+	}
+}
+
+// Live counts the pairs of a key and a window. Where windows share panes that takes a walk over all of them.
+func (p *panes) Live() int {
+	live := 0
+	if p.spec.Type == Tumbling {
+		for _, n := range p.list {
+			live += n.table.n
+		}
+		return live
+	}
+	return p.slide.live()
+}
