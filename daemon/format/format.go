@@ -46,6 +46,7 @@ type Formatter struct {
 	fields      []string
 	delim       byte
 	template    *rowTemplate
+	whole       *Whole // rows are whole records
 
 	columns []*batch.Column // of the current batch, in the order to be written; nil where the batch has none of that name
 	labels  []label         // what stands before each value
@@ -151,6 +152,9 @@ func (f *Formatter) row(dst []byte, in *batch.Batch, row int) ([]byte, error) {
 	case Raw:
 		return append(dst, in.Row(row)...), nil
 	default:
+		if f.whole != nil {
+			return f.appendWhole(dst, in, row), nil
+		}
 		return f.appendJSON(dst, in, row), nil
 	}
 }

@@ -198,6 +198,7 @@ func TestNoTimeIsNull(t *testing.T) {
 	require.Equal(t, []string{`{"from":null,"to":null}`}, lines(t, Options{}, b))
 	require.Equal(t, []string{`{"from":null,"to":null}`}, lines(t, Options{TimeFormat: EpochMillis}, b))
 	require.Equal(t, []string{`[]`}, lines(t, Options{Format: Text, Template: "[{{.to}}]"}, b))
+	require.Equal(t, []string{`never`}, lines(t, Options{Format: Text, Template: "{{if .to}}{{.to}}{{else}}never{{end}}"}, b))
 }
 
 func TestFloatsAreThoseOfEncodingJSON(t *testing.T) {

@@ -187,6 +187,9 @@ func (t *rowTemplate) value(c *batch.Column, in *batch.Batch, row int) any {
 	case batch.JSON:
 		return string(appendPlain(nil, in, batch.JSON, bits))
 	case batch.Time:
+		if noTime(int64(bits)) {
+			return ""
+		}
 		return Time{int64(bits), t.epochMillis}
 	}
 	return ""

@@ -101,10 +101,7 @@ type Time struct {
 
 // String is the time as every format writes it.
 func (t Time) String() string {
-	switch {
-	case noTime(t.ms):
-		return ""
-	case t.epochMillis:
+	if t.epochMillis {
 		return strconv.FormatInt(t.ms, 10)
 	}
 	return string(AppendTime(nil, t.ms))

@@ -22,28 +22,32 @@ func (f *Formatter) appendJSON(dst []byte, in *batch.Batch, row int) []byte {
 		}
 		empty = false
 		dst = append(dst, f.labels[i].bytes...)
-		bits := c.Bits[row]
-		switch kind := c.Kinds[row]; kind {
-		case batch.String:
-			dst = appendQuoted(dst, in.Text(bits))
-		case batch.Time:
-			dst = f.appendTimeJSON(dst, i, int64(bits))
-		case batch.Null:
-			dst = append(dst, "null"...)
-		case batch.Float:
-			v := math.Float64frombits(bits)
-			if math.IsNaN(v) || math.IsInf(v, 0) {
-				dst = append(dst, '"')
-				dst = appendFloat(dst, v)
-				dst = append(dst, '"')
-			} else {
-				dst = appendFloat(dst, v)
-			}
-		default:
-			dst = appendPlain(dst, in, kind, bits)
-		}
+		dst = f.appendValueJSON(dst, in, c, i, row)
 	}
 	return append(dst, '}')
+}
+
+// appendValueJSON appends a cell that is not Missing as a JSON value. column is its number in f.columns.
+func (f *Formatter) appendValueJSON(dst []byte, in *batch.Batch, c *batch.Column, column, row int) []byte {
+	bits := c.Bits[row]
+	switch kind := c.Kinds[row]; kind {
+	case batch.String:
+		return appendQuoted(dst, in.Text(bits))
+	case batch.Time:
+		return f.appendTimeJSON(dst, column, int64(bits))
+	case batch.Null:
+		return append(dst, "null"...)
+	case batch.Float:
+		v := math.Float64frombits(bits)
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			dst = append(dst, '"')
+			dst = appendFloat(dst, v)
+			return append(dst, '"')
+		}
+		return appendFloat(dst, v)
+	default:
+		return appendPlain(dst, in, kind, bits)
+	}
 }
 
 func (f *Formatter) appendTimeJSON(dst []byte, column int, ms int64) []byte {

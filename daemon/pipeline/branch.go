@@ -64,10 +64,10 @@ func inPlace(step func(b *batch.Batch) transform.Counts) func(*batch.Batch, func
 	}
 }
 
-// columnsBranch computes columns that a window's aggregates read.
+// columnsBranch computes columns that a reader wants and that rows do not have as such.
 type columnsBranch struct {
 	computed []computedColumn
-	counts   *stepCounts
+	counts   *stepCounts // nil in front of a sink
 	letters  *letterWriter
 	next     branch
 }
@@ -81,7 +81,9 @@ func (c *columnsBranch) prepare(b *batch.Batch, out []prepared) []prepared {
 		k.eval.Eval(f, f.AddColumn(k.name))
 	}
 	if len(f.Bad) > from {
-		c.counts.Rejected.Add(int64(len(f.Bad) - from))
+		if c.counts != nil {
+			c.counts.Rejected.Add(int64(len(f.Bad) - from))
+		}
 		refused := f.Fork()
 		refused.Bad = append([]batch.BadRow(nil), f.Bad[from:]...)
 		out = append(out, refusedRows{c.letters, refused})

@@ -102,51 +102,66 @@ func (a *attempt) letterWriter(component string, name plan.Port, readers []*path
 
 // branch builds one reader, and lists the inputs that can be reached through it.
 func (a *attempt) branch(r *path) (branch, []terminal, error) {
-	if r.sink != nil {
-		return a.sinkBranch(r)
+	var b branch
+	var ends []terminal
+	computed := r.in.Computed
+	letters, err := a.pathLetters(r)
+	if err != nil {
+		return nil, nil, err
 	}
-	if keyed(r.step) {
-		in := stageInput{a.stages[r.step.Name].stage.Input(r.input)}
-		if r.step.Window == nil || len(r.step.Window.Computed) == 0 {
-			return in, []terminal{in}, nil
+	switch {
+	case r.sink != nil:
+		in, err := a.sinkInput(r, letters)
+		if err != nil {
+			return nil, nil, fmt.Errorf("sink %s: %w", r.sink.Name, err)
 		}
-		c := &columnsBranch{counts: a.counts.step(r.step.Name), next: in}
-		for _, col := range r.step.Window.Computed {
+		b, ends = in, []terminal{in}
+	case keyed(r.step):
+		in := stageInput{a.stages[r.step.Name].stage.Input(r.input)}
+		b, ends = in, []terminal{in}
+		if r.step.Window != nil {
+			computed = append(append([]plan.Column(nil), computed...), r.step.Window.Computed...)
+		}
+	default:
+		apply, err := a.stateless(r.step)
+		if err != nil {
+			return nil, nil, fmt.Errorf("transform %s: %w", r.step.Name, err)
+		}
+		next, err := a.port(r.main)
+		if err != nil {
+			return nil, nil, err
+		}
+		b, ends = &stepBranch{apply: apply, counts: a.counts.step(r.step.Name), next: next, letters: letters}, next.ends
+	}
+	if len(computed) > 0 {
+		c := &columnsBranch{next: b, letters: letters}
+		for _, col := range computed {
 			k, err := newComputed(col)
 			if err != nil {
 				return nil, nil, err
 			}
 			c.computed = append(c.computed, k)
 		}
-		writer, err := a.pathLetters(r, r.step.Name, a.graph.stages[r.step.Name].errors)
-		if err != nil {
-			return nil, nil, err
+		if r.step != nil {
+			c.counts = a.counts.step(r.step.Name)
 		}
-		c.letters = writer
-		return c, append([]terminal{in}, writer.readers.ends...), nil
+		b = c
 	}
-	apply, err := a.stateless(r.step)
-	if err != nil {
-		return nil, nil, fmt.Errorf("transform %s: %w", r.step.Name, err)
-	}
-	next, err := a.port(r.main)
-	if err != nil {
-		return nil, nil, err
-	}
-	writer, err := a.pathLetters(r, r.step.Name, r.errors)
-	if err != nil {
-		return nil, nil, err
-	}
-	b := &stepBranch{apply: apply, counts: a.counts.step(r.step.Name), next: next, letters: writer}
-	return b, append(append([]terminal(nil), next.ends...), writer.readers.ends...), nil
+	return b, append(append([]terminal(nil), ends...), letters.readers.ends...), nil
 }
 
 // pathLetters gives the workers of one path the same writer: they prepare side by side, but their letters are written in order.
-func (a *attempt) pathLetters(r *path, component string, readers []*path) (*letterWriter, error) {
+func (a *attempt) pathLetters(r *path) (*letterWriter, error) {
 	if w := a.pathWriters[r]; w != nil {
 		return w, nil
 	}
-	w, err := a.letterWriter(component, plan.Errors, readers)
+	component := ""
+	if r.sink != nil {
+		component = r.sink.Name
+	} else {
+		component = r.step.Name
+	}
+	w, err := a.letterWriter(component, plan.Errors, r.errors)
 	if err != nil {
 		return nil, err
 	}
@@ -195,23 +210,24 @@ func (a *attempt) stateless(s *plan.Step) (func(*batch.Batch, func(*batch.Batch,
 	return nil, fmt.Errorf("a step of type %q cannot run here", s.Type)
 }
 
-func (a *attempt) sinkBranch(r *path) (branch, []terminal, error) {
-	in := &sinkInput{sink: a.sinks[r.sink.Name], input: r.input}
-	if r.sink.Text {
-		f, err := format.New(r.sink.Format)
-		if err != nil {
-			return nil, nil, fmt.Errorf("sink %s: %w", r.sink.Name, err)
-		}
-		in.text = f
-	} else {
+// sinkInput builds an input of a sink for one worker.
+func (a *attempt) sinkInput(r *path, letters *letterWriter) (*sinkInput, error) {
+	in := &sinkInput{sink: a.sinks[r.sink.Name], input: r.input, refused: letters.refused}
+	if !r.sink.Text {
 		in.columns = r.sink.Format.Fields
+		return in, nil
 	}
-	writer, err := a.pathLetters(r, r.sink.Name, nil)
-	if err != nil {
-		return nil, nil, err
+	var err error
+	if r.in.Whole && r.sink.Format.Format != format.Raw {
+		w := format.Whole{Column: decode.WholeColumn, Drop: r.in.Shape.Dropped}
+		for _, f := range r.in.Shape.Fields {
+			w.Set = append(w.Set, f.Name)
+		}
+		in.text, err = format.NewWhole(r.sink.Format, w)
+	} else {
+		in.text, err = format.New(r.sink.Format)
 	}
-	in.refused = writer.refused
-	return in, append([]terminal{in}, writer.readers.ends...), nil
+	return in, err
 }
 
 // makeStage makes a keyed step's shards and restores their state.

@@ -9,9 +9,10 @@ import (
 type path struct {
 	step   *plan.Step // stateless, or a window when input counts
 	sink   *plan.Sink
-	input  int     // number of the input at the stage or sink
-	main   []*path // readers of a stateless step
-	errors []*path // readers of a stateless step's errors port
+	in     plan.Input // what it reads
+	input  int        // number of the input at the stage or sink
+	main   []*path    // readers of a stateless step
+	errors []*path    // readers of a stateless step's errors port
 }
 
 // graph is a plan's wiring, path by path.
@@ -32,7 +33,7 @@ func newGraph(p *plan.Plan) *graph {
 	}
 	for _, s := range p.Steps {
 		if keyed(s) {
-			g.stages[s.Name] = &ports{main: g.readers(s.Name, plan.Main), errors: g.readers(s.Name, plan.Errors), late: g.readers(s.Name, plan.Late)}
+			g.stages[s.Name] = &ports{main: g.readers(s.Name, plan.Main), late: g.readers(s.Name, plan.Late)}
 		}
 	}
 	return g
@@ -47,14 +48,19 @@ func (g *graph) readers(from string, port plan.Port) []*path {
 		p := &path{}
 		if r.Sink {
 			p.sink = g.sink(r.Name)
+			p.in = p.sink.Inputs[r.Input]
 		} else {
 			p.step = g.plan.Step(r.Name)
+			p.in = p.step.Inputs[r.Input]
 		}
 		if p.sink != nil || keyed(p.step) {
 			p.input = g.inputs[r.Name]
 			g.inputs[r.Name]++
 		} else {
-			p.main, p.errors = g.readers(r.Name, plan.Main), g.readers(r.Name, plan.Errors)
+			p.main = g.readers(r.Name, plan.Main)
+		}
+		if p.step != nil {
+			p.errors = g.readers(r.Name, plan.Errors)
 		}
 		out = append(out, p)
 	}
