@@ -1,0 +1,102 @@
+package checkpoint
+
+import (
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tidemark-stream/tidemark/daemon/clock"
+	"github.com/tidemark-stream/tidemark/state"
+	"github.com/tidemark-stream/tidemark/state/keys"
+)
+
+func TestChangesAreClassed(t *testing.T) {
+	count := Component{Kind: StageComponent, Operator: 1, Shape: "tumbling 5000 user count", Words: "tumbling 5s by user: count()"}
+	sum := Component{Kind: StageComponent, Operator: 1, Shape: "tumbling 5000 user sum", Words: "tumbling 5s by user: sum(v)"}
+	file := Component{Kind: SourceComponent, Shape: "file", Words: "file"}
+	worded := count
+	worded.Words = "the same in other words"
+	for name, c := range map[string]struct {
+		before, after map[string]Component
+		want          Class
+		why           string
+		consent       bool
+	}{
+		"same":          {map[string]Component{"x": count}, map[string]Component{"x": worded}, Keeps, "unchanged", false},
+		"new":           {nil, map[string]Component{"x": count}, New, "starts from nothing", false},
+		"another shape": {map[string]Component{"x": count}, map[string]Component{"x": sum}, Resets, `"tumbling 5s by user: count()"`, true},
+		"another kind":  {map[string]Component{"x": file}, map[string]Component{"x": sum}, Resets, "it was a source and is a stage now", true},
+		"removed":       {map[string]Component{"x": count}, nil, Removed, "is dropped", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			changes := Compare(c.before, c.after)
+			require.Len(t, changes, 1)
+			require.Equal(t, c.want, changes[0].Class)
+			require.Contains(t, changes[0].Why(), c.why)
+			err := Refuse("state", changes, nil)
+			require.Equal(t, c.consent, err != nil)
+			if err != nil {
+				require.ErrorIs(t, err, state.Incompatible)
+				require.ErrorContains(t, err, "--allow-reset x")
+			}
+			require.NoError(t, Refuse("state", changes, []string{"x"}))
+		})
+	}
+}
+
+func TestResetDropsThatComponentsStateAndNoOther(t *testing.T) {
+	store := openStore(t, vfs.NewMem())
+	defer store.Close()
+	a := Component{Kind: StageComponent, Operator: 1, Shape: "a"}
+	b := Component{Kind: StageComponent, Operator: 2, Shape: "b"}
+	src := Component{Kind: SourceComponent, Shape: "file"}
+	out := Component{Kind: SinkComponent, Shape: "file"}
+	before := map[string]Component{"a": a, "b": b, "clicks": src, "out": out, "other": out}
+
+	var d state.Delta
+	empty := &State{Components: map[string]Component{}, Snapshot: newSnapshot()}
+	Apply(&d, empty, Compare(nil, before))
+	d.Set(1, 0, 0, []byte("k"), []byte("of a"))
+	d.Set(2, 0, 0, []byte("k"), []byte("of b"))
+	d.Put(keys.Name(nil).Text("outbox").Text("out").Number(1), []byte("rows"))
+	d.Put(keys.Name(nil).Text("outbox").Text("other").Number(1), []byte("rows"))
+	_, err := store.Commit(bg, &d)
+	require.NoError(t, err)
+	snapshot := clicks("42")
+	snapshot.Stages = map[string]Stage{"a": {Watermark: 1}, "b": {Watermark: 2}}
+	snapshot.Sources["more"] = Source{Partitions: map[string]Partition{}}
+	l, _ := openLog(t, store, clock.NewVirtual(epoch))
+	_, err = l.Commit(bg, &Cut{Snapshot: snapshot})
+	require.NoError(t, err)
+
+	s, err := Read(store)
+	require.NoError(t, err)
+	require.Equal(t, before, s.Components)
+	changed := a
+	changed.Shape = "a, changed"
+	after := map[string]Component{"a": changed, "b": b, "other": out}
+	d.Reset()
+	Apply(&d, s, Compare(s.Components, after))
+	_, err = store.Commit(bg, &d)
+	require.NoError(t, err)
+
+	_, read := openLog(t, store, clock.NewVirtual(epoch))
+	require.Equal(t, s.Snapshot, read.Snapshot)
+	require.Equal(t, after, read.Components)
+	require.Equal(t, map[string]Stage{"b": {Watermark: 2}}, read.Snapshot.Stages)
+	require.Contains(t, read.Snapshot.Sources, "more")
+	require.NotContains(t, read.Snapshot.Sources, "clicks")
+	_, found, err := store.Get(1, 0, 0, []byte("k"))
+	require.NoError(t, err)
+	require.False(t, found)
+	_, found, err = store.Get(2, 0, 0, []byte("k"))
+	require.NoError(t, err)
+	require.True(t, found)
+	v, err := store.Meta(keys.Name(nil).Text("outbox").Text("out").Number(1))
+	require.NoError(t, err)
+	require.Nil(t, v)
+	v, err = store.Meta(keys.Name(nil).Text("outbox").Text("other").Number(1))
+	require.NoError(t, err)
+	require.NotNil(t, v)
+}
