@@ -92,7 +92,7 @@ func TestColumnsAgreeWithRows(t *testing.T) {
 				parts = append(parts, show(b, out, i))
 			}
 			for _, bad := range b.Bad {
-				parts[len(parts)-b.N+int(bad.Row)] = "! " + strings.TrimPrefix(bad.Message, p.Source()+": ")
+				parts[len(parts)-b.N+int(bad.Row)] = "! " + strings.TrimPrefix(bad.Message, p.label+": ")
 			}
 		}
 		if !strings.Contains(strings.Join(fast, " "), "missing") { // a field that no row of a batch has is missing instead of null

@@ -35,7 +35,7 @@ func Compile(source string, schema Schema, want Type) (*Program, Mistakes) {
 		slices.SortStableFunc(c.mistakes, func(a, b Mistake) int { return a.Offset - b.Offset })
 		return nil, c.mistakes
 	}
-	return &Program{source: source, root: root, refs: c.list}, nil
+	return &Program{source: source, label: shortened(source, 80), root: root, refs: c.list}, nil
 }
 
 // parse reads the text with expr's parser, whose functions are all taken away: names in front of a bracket are ours.

@@ -54,7 +54,7 @@ func (f *Filter) notBool(b *batch.Batch) uint64 {
 	from := len(b.Bad)
 	for _, row := range b.Select() {
 		if k := f.result.Kinds[row]; k > batch.Bool {
-			b.Refuse(int(row), CodeExpression, f.where.p.source+": a condition is a bool, not "+describe(f.where.m.cell(&f.result, int(row))))
+			b.Refuse(int(row), CodeExpression, f.where.p.label+": a condition is a bool, not "+describe(f.where.m.cell(&f.result, int(row))))
 		}
 	}
 	b.Narrow(from)

@@ -112,7 +112,7 @@ func run(p *Program, b *batch.Batch) []string {
 		got[i] = show(b, out, i)
 	}
 	for _, bad := range b.Bad[from:] {
-		got[bad.Row] = "! " + strings.TrimPrefix(bad.Message, p.Source()+": ")
+		got[bad.Row] = "! " + strings.TrimPrefix(bad.Message, p.label+": ")
 	}
 	return got
 }

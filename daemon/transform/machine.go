@@ -2,6 +2,7 @@ package transform
 
 import (
 	"fmt"
+	"regexp"
 
 	"github.com/tidemark-stream/tidemark/sdk/batch"
 )
@@ -25,6 +26,7 @@ type machine struct {
 	elements []value // of lists taken apart for the current row
 	depth    int     // of a comparison
 	errs     []string
+	pattern  *regexp.Regexp // the last one that was computed
 }
 
 // scope is the element that a predicate looks at.

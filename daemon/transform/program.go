@@ -10,6 +10,7 @@ const CodeExpression = "expression"
 // Program is a compiled expression. It is immutable and may be used by many goroutines, each with an [Evaluator] of its own.
 type Program struct {
 	source string
+	label  string // the source, shortened, for messages
 	root   node
 	refs   []Ref
 }
@@ -100,7 +101,7 @@ func (e *Evaluator) refuse(b *batch.Batch, sel []uint32, out *batch.Column) int 
 	out.Present = 0
 	for _, row := range sel {
 		if out.Kinds[row] == failed {
-			b.Refuse(int(row), CodeExpression, e.p.source+": "+e.m.errs[out.Bits[row]])
+			b.Refuse(int(row), CodeExpression, e.p.label+": "+e.m.errs[out.Bits[row]])
 			out.Kinds[row], out.Bits[row] = batch.Missing, 0
 			continue
 		}

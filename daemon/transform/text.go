@@ -84,11 +84,14 @@ func (n *matchNode) compute(m *machine) value {
 	case l.kind != batch.String || r.kind != batch.String:
 		return m.fail("matches is for strings, not %s and %s", describe(l), describe(r))
 	}
-	p, err := regexp.Compile(string(r.text))
-	if err != nil {
-		return m.fail("%s is not a pattern: %v", describe(r), err)
+	if m.pattern == nil || m.pattern.String() != viewString(r.text) { // rows often have the same one
+		p, err := regexp.Compile(string(r.text))
+		if err != nil {
+			return m.fail("%s is not a pattern: %v", describe(r), err)
+		}
+		m.pattern = p
 	}
-	return boolValue(p.Match(l.text))
+	return boolValue(m.pattern.Match(l.text))
 }
 
 func (n *matchNode) apply(m *machine, l value) value {

@@ -212,15 +212,10 @@ func appendTime(out []byte, ms int64) []byte {
 
 // describe is a value for messages, shortened.
 func describe(v value) string {
-	const most = 40
-	s := string(appendText(nil, v))
-	if len(s) > most {
-		cut := most
-		for cut > 0 && s[cut]&0xC0 == 0x80 {
-			cut--
-		}
-		s = s[:cut] + "…"
+	if len(v.text) > 256 {
+		v.text = v.text[:256] // the message shows less, and a long text is not copied for it
 	}
+	s := shortened(string(appendText(nil, v)), 40)
 	switch {
 	case v.kind == batch.String:
 		return "the string " + strconv.Quote(s)
@@ -230,6 +225,17 @@ func describe(v value) string {
 		return s
 	}
 	return fmt.Sprintf("%s (%s)", kindName(v.kind), s)
+}
+
+// shortened cuts a text to at most so many bytes, between characters.
+func shortened(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	for most > 0 && s[most]&0xC0 == 0x80 {
+		most--
+	}
+	return s[:most] + "…"
 }
 
 // identity appends bytes that are the same for equal values of one kind family, for sets of constants.
