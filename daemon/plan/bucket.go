@@ -43,6 +43,9 @@ func (p *Plan) bucketBehind(name string, seen map[string]bool) Bucket {
 	for _, port := range []Port{Main, Errors, Late} {
 		for _, r := range p.Readers(name, port) {
 			if r.Sink {
+				if p.sink(r.Name).Inputs[r.Input].Watermark {
+					return Bucket{1, 0}
+				}
 				continue
 			}
 			step := p.Step(r.Name)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/tidemark-stream/tidemark/daemon/decode"
 	"github.com/tidemark-stream/tidemark/daemon/format"
+	"github.com/tidemark-stream/tidemark/daemon/window"
 )
 
 // need is what the readers of a port want of its rows.
@@ -49,12 +50,21 @@ func (b *builder) needs() {
 	}
 	for _, s := range b.plan.Sinks {
 		for _, in := range s.Inputs {
-			want(in, s.need(in.Shape))
+			n := s.need(in.Shape)
+			if in.Watermark {
+				delete(n.fields, window.WatermarkColumn)
+			}
+			want(in, n)
 		}
 	}
 	for i := len(b.plan.Steps) - 1; i >= 0; i-- {
 		s := b.plan.Steps[i]
 		n := s.need(of(s.Name, Main))
+		late := of(s.Name, Late)
+		for _, f := range LateFields() {
+			delete(late.fields, f.Name)
+		}
+		n.union(late)
 		for _, in := range s.Inputs {
 			want(in, n)
 		}

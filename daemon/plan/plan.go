@@ -58,6 +58,9 @@ type Input struct {
 	// (a member of that name is replaced where it stands, others come last) and Shape.Dropped taken out. Other columns of the batch were
 	// read for other purposes and are not part of it.
 	Whole bool
+	// Watermark asks for a column _watermark (time, null before the first one): the stream's watermark when the row passes. It is set where
+	// a sink names that column.
+	Watermark bool
 }
 
 func (i Input) String() string {
@@ -240,6 +243,15 @@ func (p *Plan) Source(name string) *Source {
 // Step returns the step of that name, or nil.
 func (p *Plan) Step(name string) *Step {
 	for _, s := range p.Steps {
+		if s.Name == name {
+			return s
+		}
+	}
+	return nil
+}
+
+func (p *Plan) sink(name string) *Sink {
+	for _, s := range p.Sinks {
 		if s.Name == name {
 			return s
 		}

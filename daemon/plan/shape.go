@@ -17,6 +17,8 @@ type Shape struct {
 	Dropped []string
 	// Unknown says that columns are known only while running: what a plugin gives.
 	Unknown bool
+	// Split says that rows are parts of records, so that the bytes of a record are no longer at hand.
+	Split bool
 	// Declared are fields of a Record whose types the file declares.
 	Declared []Field
 	// Strict says that a Record has the declared fields and no others, as rows of a table with named columns.
@@ -144,7 +146,7 @@ func (s Shape) drop(name string) Shape {
 
 // merge is the shape of rows that may have either shape.
 func (s Shape) merge(o Shape) Shape {
-	out := Shape{Record: s.Record || o.Record, Unknown: s.Unknown || o.Unknown, Strict: s.Strict && o.Strict}
+	out := Shape{Record: s.Record || o.Record, Unknown: s.Unknown || o.Unknown, Strict: s.Strict && o.Strict, Split: s.Split || o.Split}
 	for _, f := range s.Fields {
 		if t, ok := o.find(f.Name); !ok || t != f.Type {
 			f.Type = "any"
@@ -178,12 +180,24 @@ func (s Shape) merge(o Shape) Shape {
 	return out
 }
 
-// DeadLetterShape is the shape of the ports errors and late: one row for each record that went no further.
+// DeadLetterShape is the shape of the port errors: one row for each record that went no further.
 func DeadLetterShape() Shape {
 	return Shape{Fields: []Field{
 		{"reason", "string"}, {"message", "string"}, {"component", "string"}, {"source", "string"}, {"partition", "string"},
 		{"position", "int"}, {"event_time", "timestamp"}, {"raw", "string"},
 	}}
+}
+
+// LateFields are added to the rows of the port late, which are otherwise as they came to the window.
+func LateFields() []Field {
+	return []Field{{"_source", "string"}, {"_partition", "string"}, {"_position", "int"}, {"_event_time", "timestamp"}}
+}
+
+func (s Shape) late() Shape {
+	for _, f := range LateFields() {
+		s = s.with(f)
+	}
+	return s
 }
 
 // rootOf is the first step of a path.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/tidemark-stream/tidemark/daemon/config"
 	"github.com/tidemark-stream/tidemark/daemon/format"
+	"github.com/tidemark-stream/tidemark/daemon/window"
 	"github.com/tidemark-stream/tidemark/sdk"
 )
 
@@ -37,6 +38,7 @@ func (b *builder) sink(c *config.Sink) {
 			}
 		}
 	}
+	b.watermarkColumn(s)
 	b.sinkFields(c, s)
 	s.nameColumns()
 	for i := range s.Inputs {
@@ -110,9 +112,23 @@ func (b *builder) sinkFields(c *config.Sink, s *Sink) {
 		if open && len(c.Columns) == 0 && (!s.Text || s.Format.Format == format.CSV) {
 			b.problem("TM3107", c.Inputs[i].At, `add columns = ["a", "b"]`, "%s gives whole records, whose fields are known only while running, and %s needs columns", in, sinkWhat(s))
 		}
-		if s.Text && s.Format.Format == format.Raw && !in.Shape.Record {
+		if s.Text && s.Format.Format == format.Raw && (!in.Shape.Record || in.Shape.Split) {
 			b.problem("TM3107", c.Inputs[i].At, `write format = "json"`, "%s does not give records as they came in, so there is nothing raw to write", in)
 		}
+	}
+}
+
+// watermarkColumn gives a sink that names the column _watermark that column, where the rows have none of their own.
+func (b *builder) watermarkColumn(s *Sink) {
+	if !has(s.byName(), window.WatermarkColumn) {
+		return
+	}
+	for i, in := range s.Inputs {
+		if _, own := knownField(in.Shape, window.WatermarkColumn); own || in.Port != Main || len(b.eventTime[in.From].event) == 0 {
+			continue
+		}
+		s.Inputs[i].Watermark = true
+		s.Inputs[i].Shape = in.Shape.with(Field{window.WatermarkColumn, "timestamp"})
 	}
 }
 

@@ -20,7 +20,7 @@ func (b *builder) step(t *config.Transform) {
 	case config.TransformWindow:
 		s.Window = b.window(t, shape)
 		s.Output = windowShape(s.Window, shape)
-		ports[Late] = DeadLetterShape()
+		ports[Late] = shape.late()
 	case config.TransformFilter:
 		s.Filter, s.Output = b.filter(t, shape), shape
 	case config.TransformMap:
@@ -127,6 +127,7 @@ func (b *builder) unnest(t *config.Transform, in Shape) (*Unnest, Shape) {
 		b.problem("TM5004", t.Field.Value.At, "", "unnest needs an array, and %s is of type %s", u.Field, typ)
 	}
 	out := in
+	out.Split = true
 	if u.As != u.Field {
 		out = out.drop(u.Field)
 	}
