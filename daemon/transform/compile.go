@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sort"
 	"strings"
 	"unicode/utf8"
 
@@ -153,76 +152,6 @@ func (c *compiler) compile(n ast.Node) node {
 	return &constNode{typed{typeOf(v, out.static())}, v}
 }
 
-func typeOf(v value, static Type) Type {
-	switch v.kind {
-	case batch.Null, batch.Missing:
-		return TypeNull
-	case batch.Bool:
-		return TypeBool
-	case batch.Int, batch.Uint:
-		return TypeInt
-	case batch.Float:
-		return TypeFloat
-	case batch.String:
-		return TypeString
-	case batch.Time:
-		return TypeTime
-	}
-	return static
-}
-
-// foldable is true for a node that is not a constant and has only constants below it.
-func foldable(n node) bool {
-	constants := func(list ...node) bool {
-		for _, x := range list {
-			if x == nil {
-				continue
-			}
-			if _, ok := x.(*constNode); !ok {
-				return false
-			}
-		}
-		return true
-	}
-	switch n := n.(type) {
-	case *compareNode:
-		return constants(n.left, n.right)
-	case *arithNode:
-		return constants(n.left, n.right)
-	case *textNode:
-		return constants(n.left, n.right)
-	case *matchNode:
-		return constants(n.left, n.right)
-	case *logicNode:
-		return constants(n.left, n.right)
-	case *elseNode:
-		return constants(n.first, n.second)
-	case *condNode:
-		return constants(n.cond, n.yes, n.no)
-	case *notNode:
-		return constants(n.of)
-	case *signNode:
-		return constants(n.of)
-	case *plusNode:
-		return constants(n.of)
-	case *nullNode:
-		return constants(n.of)
-	case *inNode:
-		return constants(n.of, n.list)
-	case *callNode:
-		return constants(n.args...)
-	case *listNode:
-		return constants(n.items...)
-	case *objectNode:
-		return constants(n.names...) && constants(n.values...)
-	case *memberNode:
-		return constants(n.of, n.key)
-	case *sliceNode:
-		return constants(n.of, n.from, n.to)
-	}
-	return false
-}
-
 func (c *compiler) part(n ast.Node) node {
 	switch n := n.(type) {
 	case *ast.NilNode:
@@ -277,107 +206,6 @@ func (c *compiler) part(n ast.Node) node {
 		return c.add(CodeUnsupported, n, `write a string: "…"`, "there are no byte strings")
 	}
 	return c.add(CodeUnsupported, n, "", "this is not part of the language here")
-}
-
-// identifier is a name: of let, or a field.
-func (c *compiler) identifier(n *ast.IdentifierNode) node {
-	for i := len(c.locals) - 1; i >= 0; i-- {
-		if l := c.locals[i]; l.name == n.Value {
-			return &localNode{typed{l.t}, l.slot}
-		}
-	}
-	switch n.Value {
-	case "$env":
-		return c.add(CodeUnsupported, n, `write $env["name"] for a field whose name is not a word`, "$env by itself has no value")
-	case "null":
-		return c.add(CodeSyntax, n, "write nil", "null is written nil")
-	}
-	return c.field([]Step{{Name: n.Value}}, n)
-}
-
-// field is a reference to a field of the record.
-func (c *compiler) field(steps []Step, at ast.Node) node {
-	path := pathString(steps)
-	t, known := c.schema.look(steps)
-	if !known {
-		if inner, ok := c.schema.Fields[pathString(steps[:1])]; ok && len(steps) > 1 {
-			return c.add(CodeField, at, "", "%s is %s and has nothing inside", pathString(steps[:1]), inner.people())
-		}
-		names := make([]string, 0, len(c.schema.Fields))
-		for name := range c.schema.Fields {
-			names = append(names, name)
-		}
-		sort.Strings(names)
-		hint := "there are " + strings.Join(names, ", ")
-		if near := nearest(path, names); near != "" {
-			hint = "did you mean " + near + "?"
-		} else if len(names) == 0 {
-			hint = ""
-		}
-		return c.add(CodeField, at, hint, "there is no field %s", path)
-	}
-	i, ok := c.refs[path]
-	if !ok {
-		i = len(c.list)
-		c.refs[path] = i
-		from, to := extent(at)
-		r := Ref{Path: path, Steps: steps, Offset: from, Width: max(to-from, 1)}
-		for k := 1; k < len(steps); k++ {
-			r.prefixes = append(r.prefixes, pathString(steps[:k]))
-		}
-		c.list = append(c.list, r)
-	}
-	return &fieldNode{typed{t}, i}
-}
-
-// path is the constant path of a chain of members that begins with a field; false when it is something else.
-func (c *compiler) path(n ast.Node) ([]Step, bool) {
-	switch n := n.(type) {
-	case *ast.ChainNode:
-		return c.path(n.Node)
-	case *ast.IdentifierNode:
-		for _, l := range c.locals {
-			if l.name == n.Value {
-				return nil, false
-			}
-		}
-		if n.Value == "$env" {
-			return nil, true
-		}
-		return []Step{{Name: n.Value}}, true
-	case *ast.MemberNode:
-		steps, ok := c.path(n.Node)
-		if !ok {
-			return nil, false
-		}
-		switch p := n.Property.(type) {
-		case *ast.StringNode:
-			return append(steps, Step{Name: p.Value}), true
-		case *ast.IntegerNode:
-			if p.Value >= 0 && len(steps) > 0 {
-				return append(steps, Step{Index: p.Value, Array: true}), true
-			}
-		}
-	}
-	return nil, false
-}
-
-func (c *compiler) member(n *ast.MemberNode) node {
-	if steps, ok := c.path(n); ok && len(steps) > 0 {
-		return c.field(steps, n)
-	}
-	of := c.compile(n.Node)
-	if t := of.static(); !t.may(TypeList) && !t.may(TypeObject) {
-		return c.add(CodeOperand, n, "", "%s has nothing inside", t.people())
-	}
-	if p, ok := n.Property.(*ast.StringNode); ok {
-		return &memberNode{of: of, name: p.Value}
-	}
-	key := c.compile(n.Property)
-	if t := key.static(); !t.may(TypeInt) && !t.may(TypeString) {
-		return c.add(CodeOperand, n.Property, "", "[…] takes a name or a whole number, not %s", t.people())
-	}
-	return &memberNode{of: of, key: key}
 }
 
 func (c *compiler) slice(n *ast.SliceNode) node {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"math"
 	"strconv"
-	"unicode/utf8"
 
 	"github.com/tidemark-stream/tidemark/sdk/batch"
 )
@@ -198,84 +197,6 @@ func hasNonZero(s []byte) bool {
 	return false
 }
 
-// appendJSON writes a value as JSON. NaN and infinities, for which JSON has no numbers, become their names as strings.
-func appendJSON(out []byte, v value) []byte {
-	switch v.kind {
-	case batch.Bool, batch.Int, batch.Uint:
-		return appendText(out, v)
-	case batch.Float:
-		f := v.float()
-		switch {
-		case f != f:
-			return append(out, `"NaN"`...)
-		case math.IsInf(f, 1):
-			return append(out, `"Infinity"`...)
-		case math.IsInf(f, -1):
-			return append(out, `"-Infinity"`...)
-		}
-		return appendFloat(out, f)
-	case batch.Time:
-		return append(appendTime(append(out, '"'), v.int()), '"')
-	case batch.String:
-		return appendQuoted(out, v.text)
-	case batch.JSON:
-		if v.list == nil {
-			return append(out, v.text...)
-		}
-		out = append(out, '[')
-		for i, e := range v.list.items {
-			if i > 0 {
-				out = append(out, ',')
-			}
-			out = appendJSON(out, e)
-		}
-		return append(out, ']')
-	}
-	return append(out, "null"...)
-}
-
-const hex = "0123456789abcdef"
-
-// appendQuoted writes a JSON string.
-func appendQuoted(out, s []byte) []byte {
-	out = append(out, '"')
-	from := 0
-	for i := 0; i < len(s); {
-		c := s[i]
-		if c >= 0x20 && c != '"' && c != '\\' && c < utf8.RuneSelf {
-			i++
-			continue
-		}
-		if c >= utf8.RuneSelf {
-			r, n := utf8.DecodeRune(s[i:])
-			if r != utf8.RuneError || n > 1 {
-				i += n
-				continue
-			}
-			out = append(append(out, s[from:i]...), "\ufffd"...)
-			i++
-			from = i
-			continue
-		}
-		out = append(out, s[from:i]...)
-		switch c {
-		case '"', '\\':
-			out = append(out, '\\', c)
-		case '\n':
-			out = append(out, '\\', 'n')
-		case '\r':
-			out = append(out, '\\', 'r')
-		case '\t':
-			out = append(out, '\\', 't')
-		default:
-			out = append(out, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
-		}
-		i++
-		from = i
-	}
-	return append(append(out, s[from:]...), '"')
-}
-
 // isList is true for an array.
 func (v value) isList() bool {
 	if v.list != nil {
@@ -302,69 +223,4 @@ func (m *machine) items(v value) ([]value, bool) {
 		return true
 	})
 	return m.elements[from:len(m.elements):len(m.elements)], true
-}
-
-// maxDepth is how deep lists and objects are compared by their parts; below it their texts are compared. Walking into something
-// very deep would take a time that grows with its square.
-const maxDepth = 64
-
-// equalJSON compares arrays element by element and objects by their members, whatever their order.
-func (m *machine) equalJSON(a, b value) bool {
-	if m.depth++; m.depth > maxDepth {
-		m.depth--
-		return bytes.Equal(appendJSON(nil, a), appendJSON(nil, b))
-	}
-	defer func() { m.depth-- }()
-	if x, ok := m.items(a); ok {
-		y, ok := m.items(b)
-		return ok && m.equalLists(x, y)
-	}
-	if b.list != nil {
-		return false
-	}
-	n, same := 0, true
-	seen := map[string]bool{}
-	object := members(a.text, func(name, _ []byte) bool {
-		plain := string(fromJSON(name).text)
-		if seen[plain] {
-			return true
-		}
-		seen[plain] = true
-		n++
-		x, _ := member(a.text, plain)
-		y, there := member(b.text, plain)
-		same = there && y != nil && m.equalOrNull(fromJSON(x), fromJSON(y))
-		return same
-	})
-	if !object || !same {
-		return false
-	}
-	others := map[string]bool{}
-	if !members(b.text, func(name, _ []byte) bool {
-		others[string(fromJSON(name).text)] = true
-		return true
-	}) {
-		return false
-	}
-	return len(others) == n
-}
-
-func (m *machine) equalLists(a, b []value) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range a {
-		if !m.equalOrNull(a[i], b[i]) {
-			return false
-		}
-	}
-	return true
-}
-
-// equalOrNull is equality inside of lists and objects, where null equals null.
-func (m *machine) equalOrNull(a, b value) bool {
-	if a.isNull() || b.isNull() {
-		return a.isNull() && b.isNull()
-	}
-	return m.equal(a, b)
 }
