@@ -202,3 +202,22 @@ func TestJumpGuardLeavesOrdinaryBatchesAlone(t *testing.T) {
 	require.Same(t, b, out[0])
 	require.Nil(t, b.Sel)
 }
+
+func TestPartitionsHaveOtherNumbersAfterARestart(t *testing.T) {
+	set := JumpSettings{Span: 100}
+	g := NewJumpGuard(set)
+	for p := range uint32(3) {
+		for _, b := range g.Apply(rowsAt(p, 0, 1, 2, 3, 5000), nil) {
+			b.Release()
+		}
+	}
+	snapshot := g.Snapshot(nil)
+	g = NewJumpGuard(set)
+	require.NoError(t, g.Restore(snapshot))
+	g.Renumber(func(stored uint32) (uint32, bool) { return 1 - stored, stored < 2 })
+	out := g.Apply(rowsAt(1, 4, 5001, 5002), nil)
+	require.Equal(t, "5000@3 5001@4 5002@5", flow(t, out))
+	require.EqualValues(t, 1, out[0].Partition)
+	require.Equal(t, 2, g.Held())
+	require.Len(t, g.EndAll(nil), 2)
+}

@@ -3,6 +3,7 @@ package watermark
 import (
 	"encoding/binary"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -222,4 +223,20 @@ func (g *JumpGuard) Restore(snapshot []byte) error {
 	}
 	g.parts, g.last = parts, nil
 	return nil
+}
+
+// Renumber gives the partitions of a restored snapshot the numbers that they have in this run; number returns false for a partition that
+// will not come back, whose held rows come out with EndAll. Call it right after Restore. Partitions that another one has taken the
+// number of must be renumbered, too.
+func (g *JumpGuard) Renumber(number func(stored uint32) (uint32, bool)) {
+	gone := uint32(math.MaxUint32)
+	for _, s := range g.parts {
+		if id, ok := number(s.id); ok {
+			s.id = id
+			continue
+		}
+		s.id = gone
+		gone--
+	}
+	g.last = nil
 }
