@@ -60,18 +60,26 @@ func (c catalog) Describe(kind sdk.Kind, name string) (plan.Found, error) {
 
 // load reads a pipeline's file and makes its plan. Warnings are told at once.
 func (a *app) load(h *host.Host, file string) (*plan.Plan, *host.Plugins, error) {
+	p, view, warnings, err := loadPlan(h, file)
+	if err == nil {
+		a.warnings(warnings)
+	}
+	return p, view, err
+}
+
+// loadPlan returns the warnings beside the plan, or an error that holds all problems.
+func loadPlan(h *host.Host, file string) (*plan.Plan, *host.Plugins, []problem.Problem, error) {
 	cfg, problems := config.Load(file)
 	if cfg == nil {
-		return nil, nil, problems.Err()
+		return nil, nil, nil, problems.Err()
 	}
 	view := h.Plugins(cfg.Plugins, filepath.Dir(file))
 	p, more := plan.Build(cfg, catalog{view})
 	problems.Append(more)
 	if err := problems.Err(); err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
-	a.warnings(problems.All())
-	return p, view, nil
+	return p, view, problems.All(), nil
 }
 
 // warnings are told on stderr, whatever the output is.
