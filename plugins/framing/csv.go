@@ -65,7 +65,7 @@ func (s *Splitter) csv(b *batch.Batch) (full bool) {
 // openQuote looks for a quote at the beginning of a field in data[from:end].
 func (s *Splitter) openQuote(data []byte, from, end int) bool {
 	for q := from; q < end; {
-		if q == s.start || data[q-1] == s.delim {
+		if q == s.start || s.delim[data[q-1]] {
 			s.quoted, s.scan = true, q+1
 			return true
 		}

@@ -39,7 +39,7 @@ type Options struct {
 	Kind      Kind // default Lines
 	MaxRecord int  // longest record in bytes, its line feed not counted; 1..LargestMaxRecord
 	MaxRows   int  // most rows in one batch
-	Delimiter byte // CSV: what separates fields; default a comma
+	Delimiter byte // CSV: what separates fields; default any of comma, semicolon, tab and bar
 	Quote     byte // CSV: default a double quote
 }
 
@@ -81,7 +81,7 @@ type Place struct {
 // New returns a splitter for a stream that is read from at on.
 func New(o Options, at Place) (*Splitter, error) {
 	s := &Splitter{
-		kind: o.Kind, maxRecord: o.MaxRecord, maxRows: o.MaxRows, delim: o.Delimiter, quote: o.Quote,
+		kind: o.Kind, maxRecord: o.MaxRecord, maxRows: o.MaxRows, quote: o.Quote,
 		base: at.Offset, plainUntil: at.LinesUntil,
 	}
 	if s.kind == "" {
@@ -99,8 +99,12 @@ func New(o Options, at Place) (*Splitter, error) {
 	if s.maxRows <= 0 {
 		s.maxRows = DefaultMaxRows
 	}
-	if s.delim == 0 {
-		s.delim = ','
+	delims := []byte{o.Delimiter}
+	if o.Delimiter == 0 {
+		delims = []byte(",;\t|")
+	}
+	for _, d := range delims {
+		s.delim[d] = true
 	}
 	if s.quote == 0 {
 		s.quote = '"'
