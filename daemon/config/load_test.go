@@ -138,3 +138,12 @@ func TestDaemonFile(t *testing.T) {
 	require.Equal(t, int64(1<<30), p.Memory)
 	require.Equal(t, 8, p.Spots["sha256"].Line)
 }
+
+// TestDefaultsGiveWay sets one of two durations that must be in order; the default of the other one follows.
+func TestDefaultsGiveWay(t *testing.T) {
+	c, l := Parse("f.toml", []byte("[sinks.b]\nplugin = 'y'\ninputs = 'a'\nretry = { backoff = '1m' }\n[checkpoint]\ninterval = '5ms'\n[restart]\nmax_backoff = '10ms'"), nil)
+	require.Empty(t, l.All())
+	require.Equal(t, time.Minute, c.Sinks[0].Retry.MaxBackoff)
+	require.Equal(t, 5*time.Millisecond, c.Checkpoint.MinInterval)
+	require.Equal(t, 10*time.Millisecond, c.Restart.Backoff)
+}

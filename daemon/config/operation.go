@@ -1,7 +1,9 @@
 package config
 
 import (
+	"fmt"
 	"strings"
+	"time"
 
 	"github.com/tidemark-stream/tidemark/daemon/problem"
 )
@@ -15,6 +17,7 @@ func (c *Config) readOperation(root *reader) {
 	}
 	r := table("checkpoint", SectionCheckpoint)
 	c.Checkpoint = Checkpoint{Interval: r.duration("interval"), MinInterval: r.duration("min_interval"), Timeout: r.duration("timeout")}
+	r.ordered("min_interval", &c.Checkpoint.MinInterval, "interval", &c.Checkpoint.Interval)
 	r.done()
 	r = table("state", SectionState)
 	c.State = State{Memory: r.size("memory"), Cache: r.size("cache"), Outbox: r.size("outbox")}
@@ -24,7 +27,22 @@ func (c *Config) readOperation(root *reader) {
 	r.done()
 	r = table("restart", SectionRestart)
 	c.Restart = Restart{Backoff: r.duration("backoff"), MaxBackoff: r.duration("max_backoff"), MaxAttempts: clampInt(r.integer("max_attempts")), ResetAfter: r.duration("reset_after")}
+	r.ordered("backoff", &c.Restart.Backoff, "max_backoff", &c.Restart.MaxBackoff)
 	r.done()
+}
+
+// ordered sees to it that the first of two durations is not the longer one. A default gives way to what the file says; when the file says both, it is
+// a mistake.
+func (r *reader) ordered(lower string, low *time.Duration, upper string, high *time.Duration) {
+	switch {
+	case *low <= *high:
+	case r.has(lower) && r.has(upper):
+		r.report("TM2102", r.table.Get(upper).At, fmt.Sprintf("%s is %s", lower, FormatDuration(*low)), "%s is %s, shorter than %s", upper, FormatDuration(*high), lower)
+	case r.has(lower):
+		*high = *low
+	default:
+		*low = *high
+	}
 }
 
 var pluginKinds = []string{"source", "assigner", "transform", "sink"}

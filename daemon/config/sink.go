@@ -61,6 +61,7 @@ func readSink(comp Component, r *reader) *Sink {
 		t = r.of(nil, SectionSinkRetry)
 	}
 	s.Retry = Retry{Backoff: t.duration("backoff"), MaxBackoff: t.duration("max_backoff"), MaxAttempts: clampInt(t.integer("max_attempts")), Timeout: t.duration("timeout")}
+	t.ordered("backoff", &s.Retry.Backoff, "max_backoff", &s.Retry.MaxBackoff)
 	t.done()
 	s.Options = comp.table.without(r.known())
 

@@ -154,15 +154,20 @@ func (b *builder) cycle(path []*config.Transform, first *config.Transform, closi
 // unread warns about components whose main output nobody reads.
 func (b *builder) unread() {
 	read := map[string]bool{}
-	for _, t := range b.cfg.Transforms {
-		for _, r := range t.Inputs {
+	note := func(refs []config.Ref) {
+		for _, r := range refs {
 			read[r.Component] = read[r.Component] || r.Port == ""
+			if ports, sink := b.portsOf(r.Component); ports == nil && !sink {
+				// The misspelt name has been told; that nobody reads the one that was meant would be the same mistake once more.
+				read[config.Suggest(r.Component, b.readable())] = true
+			}
 		}
 	}
+	for _, t := range b.cfg.Transforms {
+		note(t.Inputs)
+	}
 	for _, s := range b.cfg.Sinks {
-		for _, r := range s.Inputs {
-			read[r.Component] = read[r.Component] || r.Port == ""
-		}
+		note(s.Inputs)
 	}
 	if len(b.cfg.Sinks) == 0 {
 		return // said already
