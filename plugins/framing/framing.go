@@ -60,7 +60,8 @@ type Splitter struct {
 	kind         Kind
 	maxRecord    int
 	maxRows      int
-	delim, quote byte
+	delim        [256]bool
+	quote        byte
 	carry        []byte // what was read and not cut when the last batch was finished
 	base         int64  // place in the stream of the current batch's Data[0], or of carry[0] between batches
 	start, scan  int    // in Data: where the unfinished record begins, and up to where it was looked at
