@@ -1,0 +1,247 @@
+package pipeline
+
+import (
+	"context"
+	"math"
+	"time"
+
+	"github.com/tidemark-stream/tidemark/daemon/decode"
+	"github.com/tidemark-stream/tidemark/daemon/watermark"
+	"github.com/tidemark-stream/tidemark/sdk/batch"
+	"github.com/tidemark-stream/tidemark/sdk/wire"
+)
+
+// answers takes batches back from the assigner and combines watermarks.
+func (l *lane) answers(ctx context.Context) error {
+	alarm := l.clock.NewTimer(math.MaxInt64)
+	defer alarm.Stop()
+	armed := int64(watermark.Never)
+	for {
+		// Activity only moves the moment of idleness away, so the alarm is set when none is, and looks again when it rings.
+		if next := l.combine.NextTick(); next < armed {
+			alarm.Reset(max(0, time.UnixMilli(next).Sub(l.clock.Now())))
+			armed = next
+		}
+		select {
+		case it := <-l.assigned:
+			if err := l.answer(ctx, it); err != nil {
+				return quiet(ctx, err)
+			}
+		case <-alarm.C():
+			armed = watermark.Never
+			now := l.now()
+			l.hold(now)
+			if len(l.assigned) > 0 || len(l.decoded) > 0 {
+				continue // not silence: we are behind
+			}
+			l.events = l.combine.Tick(now, l.events[:0])
+			if err := l.pass(ctx, &item{kind: tickItem}); err != nil {
+				return quiet(ctx, err)
+			}
+		case reply := <-l.asks:
+			reply <- l.status()
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+func (l *lane) answer(ctx context.Context, it *item) error {
+	var got wire.AssignerEvent
+	if it.answered {
+		var err error
+		if got, err = l.assigner.Recv(); err != nil {
+			return err
+		}
+	}
+	now := l.now()
+	l.hold(now)
+	l.events = l.events[:0]
+	switch it.kind {
+	case batchItem:
+		return l.assignedBatch(ctx, it, got.Markers, now)
+	case addedItem:
+		l.combine.Add(it.partition, now)
+		if s, ok := l.restored[it.name]; ok && s.watermark != batch.NoWatermark {
+			l.events = l.combine.Update(it.partition, s.watermark, now, l.events)
+		}
+	case endedItem:
+		l.combine.End(it.partition, now)
+		l.events = l.combine.Combine(l.events)
+	case idleItem:
+		l.events = l.combine.MarkIdle(it.partition, now, l.events)
+	case busyItem:
+		l.events = l.combine.Row(it.partition, now, l.events)
+	case tickItem:
+		if l.rule == ingestionTime {
+			if w, due := l.arrivals.Watermark(now); due {
+				l.statuses = l.combine.Status(l.statuses[:0])
+				for _, p := range l.statuses {
+					l.combine.Defer(p.Partition, w, now)
+				}
+			}
+		}
+		for _, w := range got.Watermarks {
+			if w.Watermark != batch.NoWatermark && !l.combine.Check(w.Partition, now) {
+				l.combine.Defer(w.Partition, w.Watermark, now)
+			}
+		}
+		l.events = l.combine.Combine(l.events)
+	case sourceEndItem:
+		l.events = l.combine.Finish(l.events)
+	case barrierItem:
+		it.states = append([]wire.PartitionState(nil), got.States...)
+		for i := range it.states {
+			it.states[i].State = append([]byte(nil), it.states[i].State...)
+		}
+		it.marks = map[uint32]int64{}
+		l.statuses = l.combine.Status(l.statuses[:0])
+		for _, p := range l.statuses {
+			it.marks[p.Partition] = p.Watermark
+		}
+		it.combined = l.combine.Watermark()
+	}
+	return l.pass(ctx, it)
+}
+
+// hold stops the partitions' idleness clocks while intake waits for room: then it is us who are silent.
+func (l *lane) hold(now int64) {
+	gated := l.gated.Load()
+	if gated == l.held {
+		return
+	}
+	l.held = gated
+	l.statuses = l.combine.Status(l.statuses[:0])
+	for _, p := range l.statuses {
+		if gated {
+			l.combine.Hold(p.Partition, now)
+		} else {
+			l.combine.Resume(p.Partition, now)
+		}
+	}
+}
+
+func (l *lane) status() watermarkStatus {
+	s := watermarkStatus{Combined: l.combine.Watermark(), Idle: l.combine.IsIdle(), Partitions: l.combine.Status(nil)}
+	s.Holding, s.Held = l.combine.Holding()
+	return s
+}
+
+// pass sends on an item that is no batch, with the changes of the combined watermark it has caused.
+func (l *lane) pass(ctx context.Context, it *item) error {
+	var marks []batch.Mark
+	for _, e := range l.events {
+		switch e.Kind {
+		case watermark.Rise:
+			marks = append(marks, batch.Mark{Watermark: e.Watermark})
+		default:
+			it.idle = append(it.idle, e.Kind == watermark.Idle)
+		}
+	}
+	l.watermark.Store(l.combine.Watermark())
+	if len(marks) > 0 {
+		b := batch.Get()
+		b.Marks = append(b.Marks, marks...)
+		m := &item{batch: b, done: make(chan struct{}, 1)}
+		// Active comes before the watermark it goes with, idle after: see the order of the events.
+		if l.events[0].Kind == watermark.Active {
+			m.idle, it.idle = it.idle[:1], it.idle[1:]
+		}
+		if err := l.submit(ctx, m); err != nil {
+			return err
+		}
+	}
+	return send(ctx, l.ready, it)
+}
+
+func (l *lane) assignedBatch(ctx context.Context, it *item, markers []uint32, now int64) error {
+	b := it.batch
+	if l.rule == ingestionTime || l.rule == processingTime {
+		arrival := l.arrivals.Arrive(now)
+		b.Times = b.Times[:0]
+		for range b.N {
+			b.Times = append(b.Times, arrival)
+		}
+		b.Marks = b.Marks[:0]
+		if w, due := l.arrivals.Watermark(now); due && l.rule == ingestionTime {
+			b.Marks = append(b.Marks, batch.Mark{After: uint32(b.N), Watermark: w})
+		}
+	}
+	if l.eventTime {
+		refuseTimeless(b, it.deferred, markers)
+	}
+	l.latenessMu.Lock()
+	l.lateness.Observe(it.partition, b.Times, b.Sel)
+	l.latenessMu.Unlock()
+	var activated bool
+	l.marks, activated = l.combine.Apply(it.partition, b.N, b.Marks, now, l.marks[:0])
+	b.Marks = append(b.Marks[:0], l.marks...)
+	if activated {
+		it.idle = append(it.idle, false)
+	}
+	if len(markers) > 0 {
+		l.counts.Markers.Add(int64(len(markers)))
+		if !l.keep {
+			b.Sel = without(b.Select(), markers)
+		}
+	}
+	l.watermark.Store(l.combine.Watermark())
+	it.done = make(chan struct{}, 1)
+	return l.submit(ctx, it)
+}
+
+// refuseTimeless refuses the alive rows that have no time and are no markers. Reasons that decoding has found are given again.
+func refuseTimeless(b *batch.Batch, reasons []batch.BadRow, markers []uint32) {
+	found := false
+	for _, t := range b.Times {
+		found = found || t == batch.NoTimestamp
+	}
+	if !found {
+		return
+	}
+	from := len(b.Bad)
+	for _, r := range b.Select() {
+		for len(markers) > 0 && markers[0] < r {
+			markers = markers[1:]
+		}
+		if b.Times[r] != batch.NoTimestamp || len(markers) > 0 && markers[0] == r {
+			continue
+		}
+		for len(reasons) > 0 && reasons[0].Row < r {
+			reasons = reasons[1:]
+		}
+		if len(reasons) > 0 && reasons[0].Row == r {
+			b.Bad = append(b.Bad, reasons[0])
+			continue
+		}
+		b.Refuse(int(r), decode.CodeNoTimestamp, "the record has no timestamp")
+	}
+	b.Narrow(from)
+}
+
+// submit gives a batch to the workers that prepare it for what reads the main port. Emit wants its refused rows and position, so it
+// keeps a share.
+func (l *lane) submit(ctx context.Context, it *item) error {
+	b := it.batch
+	b.Retain(1)
+	if err := l.pool.submit(ctx, func(worker int) { it.out = l.out[worker].prepare(b, it.out[:0]) }, it.done); err != nil {
+		return err
+	}
+	return send(ctx, l.ready, it)
+}
+
+// without removes from sel the rows of drop; both ascend.
+func without(sel, drop []uint32) []uint32 {
+	out := sel[:0]
+	k := 0
+	for _, r := range sel {
+		for k < len(drop) && drop[k] < r {
+			k++
+		}
+		if k < len(drop) && drop[k] == r {
+			continue
+		}
+		out = append(out, r)
+	}
+	return out
+}
