@@ -145,10 +145,12 @@ func (c *checker) delimited(d *Decoder, text *textDecoder) format {
 	} else {
 		c.known(d)
 	}
-	return &delimitedFormat{
+	f := &delimitedFormat{
 		tableRow:  tableRow{textDecoder: text, table: newTable(d.named, d.fields, c.spec)},
 		delimiter: []byte(delimiter), collapse: c.spec.Collapse,
 	}
+	f.planFast()
+	return f
 }
 
 func (c *checker) csv(d *Decoder, text *textDecoder) format {

@@ -12,13 +12,25 @@ type delimitedFormat struct {
 	tableRow
 	delimiter []byte
 	collapse  bool
+
+	fast     []fastColumn // nil: only the careful way
+	repeated uint64       // the delimiter eight times
+	slots    []slot
 }
 
 func (f *delimitedFormat) decode(b *batch.Batch, cols []batch.Column, bad *badRows) {
 	f.begin(b, cols, bad)
 	defer f.end()
+	f.slots = f.slots[:0]
+	for i := range cols {
+		f.slots = append(f.slots, slot{cols[i].Kinds, cols[i].Bits, 0})
+	}
+	fast := f.fast != nil && f.ascii
 	for k := range b.Alive() {
 		i := f.live(k)
+		if fast && int(b.Offsets[i+1])+readAhead <= len(b.Data) && f.fastRow(b, i) {
+			continue
+		}
 		row, ok := f.line(i)
 		switch {
 		case !ok:
@@ -30,6 +42,10 @@ func (f *delimitedFormat) decode(b *batch.Batch, cols []batch.Column, bad *badRo
 			f.split(i, row)
 		}
 	}
+	for i := range cols {
+		cols[i].Present |= f.slots[i].present
+	}
+	clear(f.slots)
 }
 
 func (f *delimitedFormat) split(i int, row span) {

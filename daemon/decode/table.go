@@ -56,7 +56,8 @@ type tableRow struct {
 	row   int
 	n     int  // values so far
 	dead  bool // the row has been refused
-	long  int  // longest row that was longer than the table, for a notice
+	long  int  // columns of the first rows that were longer than the table, for a notice
+	told  bool // the notice has been given
 }
 
 func (r *tableRow) start(i int) {
@@ -97,7 +98,9 @@ func (r *tableRow) finish() {
 			r.bad.refuse(r.row, CodeColumns, columnsMessage(r.n, len(t.names)))
 			return
 		}
-		r.long = max(r.long, r.n)
+		if !r.told {
+			r.long = max(r.long, r.n)
+		}
 	case r.n < len(t.names):
 		if t.shortReject {
 			r.bad.refuse(r.row, CodeColumns, columnsMessage(r.n, len(t.names)))
@@ -124,7 +127,7 @@ func (r *tableRow) notice() (Notice, bool) {
 	}
 	n := Notice{Code: NoticeExtraColumns, Message: fmt.Sprintf("rows have up to %d columns where %d are named (%s); the others are ignored. extra = \"reject\" refuses such rows",
 		r.long, len(r.table.names), strings.Join(r.table.names, ", "))}
-	r.long = 0
+	r.long, r.told = 0, true
 	return n, true
 }
 
