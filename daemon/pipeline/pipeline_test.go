@@ -1,0 +1,69 @@
+package pipeline_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+const clicks = `
+[sources.clicks]
+plugin = "file"
+path = %q
+decode = { format = "delimited", delimiter = " ", fields = ["user:string", "ts:int"] }
+[sources.clicks.time]
+timestamp = "ts"
+unit = "s"
+max_out_of_orderness = "%s"
+
+[transforms.per_user]
+type = "window"
+inputs = ["clicks"]
+key_by = ["user"]
+window = { type = "tumbling", size = "5s" }
+[transforms.per_user.aggregate]
+events = "count()"
+
+[sinks.out]
+plugin = "capture"
+inputs = ["per_user"]
+time_format = "epoch_ms"
+`
+
+func TestCountsInEventTimeWindows(t *testing.T) {
+	r := newRig(t)
+	rows, s := r.run(fmt.Sprintf(clicks, r.file("in", "a 1", "b 2", "a 4", "a 7", "a 3", "b 12", "a 2"), "5s"))
+	require.Equal(t, sorted([]string{
+		`{"user":"a","window_start":0,"window_end":5000,"events":3}`,
+		`{"user":"b","window_start":0,"window_end":5000,"events":1}`,
+		`{"user":"a","window_start":5000,"window_end":10000,"events":1}`,
+		`{"user":"b","window_start":10000,"window_end":15000,"events":1}`,
+	}), sorted(rows))
+	require.EqualValues(t, 7, s.In)
+	require.EqualValues(t, 1, s.Late, "the last line comes when [0 s, 5 s) has been closed by 12 s - 5 s")
+	require.EqualValues(t, 3, s.Firings)
+	require.EqualValues(t, 1, s.DeadLetters)
+}
+
+func TestResultsDoNotDependOnShardsWorkersAndBatches(t *testing.T) {
+	var lines []string
+	for i := range 5000 {
+		lines = append(lines, fmt.Sprintf("user%d %d", i*7919%97, i/20-i*31%11))
+	}
+	var want []string
+	for _, size := range []int{1, 2, 5} {
+		for _, batch := range []int{4096, 100, 7} {
+			r := newRig(t)
+			r.size = size
+			text := fmt.Sprintf(clicks, r.file("in", lines...), "3s") + fmt.Sprintf("[pipeline]\nbatch_rows = %d\n", batch)
+			rows, s := r.run(text)
+			if want == nil {
+				want = rows
+				require.Greater(t, s.Late, int64(0))
+				require.Greater(t, len(want), 1000)
+			}
+			require.Equal(t, want, rows, "size %d, batches of %d", size, batch)
+		}
+	}
+}
