@@ -40,10 +40,7 @@ func TestDaemonExampleSaysTheDefaults(t *testing.T) {
 		if strings.HasPrefix(line, "# [plugins") {
 			break
 		}
-		if strings.HasPrefix(line, "#: ") {
-			line = line[3:]
-		}
-		text.WriteString(line + "\n")
+		text.WriteString(strings.TrimPrefix(line, "#: ") + "\n")
 	}
 	e, l := ParseDaemon("etc/tidemark.toml", []byte(text.String()), testEnv)
 	require.Empty(t, l.All(), text.String())

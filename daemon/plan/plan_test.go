@@ -114,6 +114,12 @@ func (c catalog) CheckOptions(kind sdk.Kind, name string, options []byte) error 
 
 func build(t *testing.T, file, text string) (*Plan, string) {
 	t.Helper()
+	return buildFile(file, text)
+}
+
+func buildQuiet(text string) (*Plan, string) { return buildFile("f.toml", text) }
+
+func buildFile(file, text string) (*Plan, string) {
 	env := func(name string) (string, bool) {
 		v, ok := map[string]string{"TOKEN": "s3cret", "DIR": "/data"}[name]
 		return v, ok

@@ -33,26 +33,33 @@ type Field struct {
 
 // find gives the type of a field; ok is false when rows certainly do not have it. name may be a path: it is there if its root is.
 func (s Shape) find(name string) (typ string, ok bool) {
-	root := rootOf(name)
-	for _, list := range [][]Field{s.Fields, s.Declared} {
-		for _, f := range list {
-			switch f.Name {
-			case name:
-				return f.Type, true
-			case root:
-				if f.Type == "any" || f.Type == "json" {
-					return "any", true
-				}
-			}
-		}
+	if t, ok := findIn(s.Fields, name); ok {
+		return t, true
 	}
-	for _, d := range s.Dropped {
-		if d == name || d == root {
-			return "", false
-		}
+	if has(s.Dropped, name) || has(s.Dropped, rootOf(name)) {
+		return "", false
+	}
+	if t, ok := findIn(s.Declared, name); ok {
+		return t, true
 	}
 	if s.Unknown || s.Record && !s.Strict {
 		return "any", true
+	}
+	return "", false
+}
+
+// findIn finds a field, or the one that it lies in when that one may have something inside.
+func findIn(list []Field, name string) (typ string, ok bool) {
+	root := rootOf(name)
+	for _, f := range list {
+		if f.Name == name {
+			return f.Type, true
+		}
+	}
+	for _, f := range list {
+		if f.Name == root && (f.Type == "any" || f.Type == "json" || f.Type == "object" || f.Type == "list") {
+			return "any", true
+		}
 	}
 	return "", false
 }
