@@ -10,6 +10,7 @@ import (
 	"github.com/tidemark-stream/tidemark/plugins/sink/stdout"
 	filesource "github.com/tidemark-stream/tidemark/plugins/source/file"
 	"github.com/tidemark-stream/tidemark/plugins/source/generate"
+	httpsource "github.com/tidemark-stream/tidemark/plugins/source/http"
 	"github.com/tidemark-stream/tidemark/plugins/source/socket"
 	"github.com/tidemark-stream/tidemark/plugins/source/stdin"
 	"github.com/tidemark-stream/tidemark/sdk"
@@ -20,6 +21,7 @@ func All() []sdk.Plugin {
 	return []sdk.Plugin{
 		filesource.Plugin(),
 		generate.Plugin(),
+		httpsource.Plugin(),
 		socket.Plugin(),
 		stdin.Plugin(),
 		marker.Plugin(),

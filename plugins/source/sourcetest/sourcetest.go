@@ -239,6 +239,18 @@ func (r *Run) Restore() []wire.RestoredPartition {
 	return out
 }
 
+// Ack tells the source that everything so far has been committed.
+func (r *Run) Ack() {
+	r.t.Helper()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for id, name := range r.names {
+		if position := r.parts[name].Position(); position != nil {
+			require.NoError(r.t, r.source.Ack(id, position))
+		}
+	}
+}
+
 // Log is what the source has logged.
 func (r *Run) Log() string { return r.log.String() }
 

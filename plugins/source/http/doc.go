@@ -1,0 +1,19 @@
+// Package http is the source that takes records over HTTP: a POST with one record a line, or with JSON values.
+//
+// A request is answered when its records are safe, that is, when the checkpoint that holds them has been committed; after a
+// failure the client sends again what was not answered (of a large request a part may have been committed already; it then counts
+// twice, which a dedup step mends). The answer says how many records were taken, and which were not and
+// why. While the pipeline cannot take more the answer is 429 with Retry-After; nothing is dropped in silence.
+//
+//	POST / HTTP/1.1
+//	Content-Type: application/x-ndjson
+//
+//	{"user":"ann","ts":1000}
+//	{"user":"bob","ts":2000}
+//
+//	HTTP/1.1 200 OK
+//	{"accepted":2,"rejected":[]}
+//
+// With Content-Type application/json the body is one JSON value or several, and the elements of an array are records of their own. Bodies
+// may be compressed (Content-Encoding gzip or zstd). All records are one partition, in the order in which the requests were taken.
+package http
