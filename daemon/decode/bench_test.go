@@ -115,6 +115,50 @@ func BenchmarkDelimited(b *testing.B) {
 	bench(b, Spec{Format: FormatDelimited, Declared: declared, Fields: []Field{{Name: "user"}, {Name: "ts"}}}, workload(delimitedLine))
 }
 
+func BenchmarkText(b *testing.B) {
+	csv := func(i int, r *rand.Rand) string {
+		return fmt.Sprintf(`%d,user-%08d,eu-west-1,login,%.2f,%d`, 1700000000000+i/50-r.IntN(2000), r.IntN(10000), float64(r.IntN(100000))/100, 10000000+i)
+	}
+	quoted := func(i int, r *rand.Rand) string {
+		return fmt.Sprintf(`%d,"user-%08d","eu-west-1","said ""hi""",%.2f,%d`, 1700000000000+i/50-r.IntN(2000), r.IntN(10000), float64(r.IntN(100000))/100, 10000000+i)
+	}
+	parse := func(all ...string) (out []Declared) {
+		for _, s := range all {
+			d, err := ParseDeclared(s)
+			if err != nil {
+				b.Fatal(err)
+			}
+			out = append(out, d)
+		}
+		return out
+	}
+	columns := parse("ts:int", "key:string", "region", "type", "value:float", "seq:int")
+	for _, c := range []struct {
+		name string
+		spec Spec
+		line func(i int, r *rand.Rand) string
+	}{
+		{"csv", Spec{Format: FormatCSV, Declared: columns, Fields: threeFields}, csv},
+		{"csv quoted", Spec{Format: FormatCSV, Declared: columns, Fields: threeFields}, quoted},
+		{"csv whole", Spec{Format: FormatCSV, Declared: columns, Whole: true, Fields: threeFields}, csv},
+		{"logfmt", Spec{Format: FormatLogfmt, Declared: parse("ts:int", "value:float"), Fields: threeFields}, func(i int, r *rand.Rand) string {
+			return fmt.Sprintf(`ts=%d key=user-%08d region="eu-west-1" type=login value=%.2f seq=%d`, 1700000000000+i/50-r.IntN(2000), r.IntN(10000), float64(r.IntN(100000))/100, 10000000+i)
+		}},
+		{"clf", Spec{Format: FormatCLF, Fields: []Field{{Name: "time"}, {Name: "status"}, {Name: "path"}}}, func(i int, r *rand.Rand) string {
+			return fmt.Sprintf(`192.0.2.%d - - [10/Oct/2023:13:%02d:%02d -0700] "GET /index/%d.html HTTP/1.1" 200 %d "-" "Mozilla/5.0 (X11; Linux)"`, r.IntN(256), i/60%60, i%60, r.IntN(1000), r.IntN(100000))
+		}},
+		{"syslog", Spec{Format: FormatSyslog, Fields: []Field{{Name: "time"}, {Name: "app"}, {Name: "severity"}}}, func(i int, r *rand.Rand) string {
+			return fmt.Sprintf(`<34>1 2023-10-11T22:%02d:%02d.003Z host%d su - ID47 - su root failed for lonvick`, i/60%60, i%60, r.IntN(100))
+		}},
+		{"regex", Spec{Format: FormatRegex, Pattern: `(?P<ts>\d+) (?P<key>\S+) (?P<rest>.*)`, Fields: []Field{{Name: "key"}, {Name: "ts", Type: TypeInt}}}, func(i int, r *rand.Rand) string {
+			return fmt.Sprintf(`%d user-%08d GET /index.html`, 1700000000000+i, r.IntN(10000))
+		}},
+		{"raw", Spec{Format: FormatRaw, Fields: []Field{{Name: "message"}}}, csv},
+	} {
+		b.Run(c.name, func(b *testing.B) { bench(b, c.spec, workload(c.line)) })
+	}
+}
+
 func BenchmarkTimestamps(b *testing.B) {
 	run := func(name, unit string, spec Spec, line func(i int, r *rand.Rand) string) {
 		b.Run(name, func(b *testing.B) {

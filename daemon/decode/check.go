@@ -164,7 +164,7 @@ func (c *checker) csv(d *Decoder, text *textDecoder) format {
 	} else if s.Quote != "" {
 		f.quote = c.oneByte("quote", s.Quote)
 	}
-	if f.delimiter == f.quote {
+	if f.delimiter == f.quote && f.quote != 0 {
 		c.fail("quote", 0, "the quote is also the delimiter", "")
 	}
 	if s.Header {

@@ -13,6 +13,9 @@ import (
 // float.
 func (t *Timestamps) number(text []byte) (ms int64, problem string) {
 	const notANumber = "it is not a number"
+	if q, m := digitRun(text, 0, 0); q == len(text) && q > 0 && q <= 18 {
+		return t.decimal(m, 0, false, false)
+	}
 	p, neg := 0, false
 	if len(text) > 0 && (text[0] == '-' || text[0] == '+') {
 		neg = text[0] == '-'

@@ -70,12 +70,12 @@ func asciiStops(w uint64) uint64 {
 	return ^(((w ^ 0x2222222222222222) + notZero) & ((w ^ 0x5c5c5c5c5c5c5c5c) + notZero) & (w + 0x6060606060606060)) & highs
 }
 
-// fastRow reads the object whose brace stands before p and whose row ends at end. It returns the place after the object, or a
-// negative number for a mistake. The columns seen are in s.seen[0]. The caller compares the place with end.
+// fastRow reads the object whose brace stands before p, in a row that ends at end. It returns the place after the object, or a
+// negative number for a mistake. The columns seen are added to s.seen[0]. The caller compares the place with end.
 func (s *jsonScanner) fastRow(p, end int, ns *names) int {
 	base := unsafe.Pointer(unsafe.SliceData(s.buf))
 	row := s.row
-	var seen, again uint64
+	seen, again := s.seen[0], uint64(0)
 	prev := &ns.head
 	for {
 		l := prev.next
@@ -172,9 +172,14 @@ func (s *jsonScanner) fastRow(p, end int, ns *names) int {
 		if l.node != nil && s.twice(l.node) {
 			s.clear(l.node)
 		}
-		// A text that was learned without a space before the value also matches where there is one.
 		// NB: a value that is read the careful way may go on into the next rows, where nothing here may follow it.
-		if p = s.value(s.space(p), l.node, 1); p < 0 || p > end {
+		if c == '{' && l.node != nil && l.node.names != nil && len(l.node.targets) == 0 {
+			p = s.fastRow(p+1, end, l.node.names)
+		} else {
+			// A text that was learned without a space before the value also matches where there is one.
+			p = s.value(s.space(p), l.node, 1)
+		}
+		if p < 0 || p > end {
 			return -1
 		}
 		seen = s.seen[0]

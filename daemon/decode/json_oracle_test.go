@@ -21,6 +21,9 @@ var oracleFields = []Field{
 	{Name: "ts2", Path: Path{{Name: "ts"}}, Type: TypeExact}, {Name: "k2", Path: Path{{Name: "k"}}, Type: TypeString},
 }
 
+// nestedFields lead the fast way down into objects.
+var nestedFields = []Field{{Name: "k"}, {Name: "a.b"}, {Name: "a.a.b"}, {Name: "a.k", Type: TypeExact}, {Name: "ts"}}
+
 // oracle decodes a row with encoding/json and says what the cells should show, or which code refuses it.
 func oracle(row []byte, fields []Field, replace bool) (cells []string, code string) {
 	row = row[bomLength(row):]
@@ -249,7 +252,8 @@ func genJSON(t *rapid.T, depth int) string {
 func TestJSONLikeTheStandardLibrary(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		replace := rapid.Bool().Draw(t, "replace")
-		spec := Spec{Format: FormatJSON, Fields: oracleFields}
+		fields := rapid.SampledFrom([][]Field{oracleFields, nestedFields}).Draw(t, "fields")
+		spec := Spec{Format: FormatJSON, Fields: fields}
 		if replace {
 			spec.InvalidUTF8 = InvalidReplace
 		}
@@ -275,7 +279,7 @@ func TestJSONLikeTheStandardLibrary(t *testing.T) {
 				}
 				rows = append(rows, row)
 			}
-			compareJSON(t, d, oracleFields, rows, replace, uint8(rapid.IntRange(0, 1).Draw(t, "trailer")))
+			compareJSON(t, d, fields, rows, replace, uint8(rapid.IntRange(0, 1).Draw(t, "trailer")))
 		}
 	})
 }
@@ -286,6 +290,7 @@ func FuzzJSON(f *testing.F) {
 		f.Add([]byte(s), []byte(s), true)
 	}
 	d1, _ := New(Spec{Format: FormatJSON, Fields: oracleFields})
+	d3, _ := New(Spec{Format: FormatJSON, Fields: nestedFields})
 	d2, _ := New(Spec{Format: FormatJSON, Fields: oracleFields, InvalidUTF8: InvalidReplace})
 	f.Fuzz(func(t *testing.T, a, b []byte, lineFeed bool) {
 		trailer := uint8(0)
@@ -297,5 +302,6 @@ func FuzzJSON(f *testing.F) {
 		rows := [][]byte{good, a, b, a, good, good}
 		compareJSON(t, d1, oracleFields, rows, false, trailer)
 		compareJSON(t, d2, oracleFields, rows, true, trailer)
+		compareJSON(t, d3, nestedFields, rows, false, trailer)
 	})
 }

@@ -148,7 +148,7 @@ func ParseDeclared(s string) (Declared, error) {
 	}
 	d.Type, d.Unit = t, unit
 	if hasUnit && t != TypeTimestamp {
-		return Declared{}, fmt.Errorf("field %q: only a timestamp has a unit, not a %s", name, t)
+		return Declared{}, fmt.Errorf("field %q: only a timestamp has a unit, %s has none", name, t)
 	}
 	if hasUnit && unit == "" {
 		return Declared{}, fmt.Errorf("field %q: the unit is missing after the colon", name)

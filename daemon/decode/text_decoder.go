@@ -107,6 +107,11 @@ func (t *textDecoder) put(c, i int, v span) bool {
 			col.Set(i, batch.Int, m)
 			return true
 		}
+	case TypeFloat, TypeNumber:
+		if q, kind, value := scanNumber(v.text, 0); q == len(v.text) && (kind == batch.Float || kind == batch.Int && f.Type == TypeNumber) {
+			col.Set(i, kind, value)
+			return true
+		}
 	}
 	return t.convert(c, i, v)
 }

@@ -250,7 +250,7 @@ func TestRFC3339LikeTheStandardLibrary(t *testing.T) {
 func TestZonesLikeTheStandardLibrary(t *testing.T) {
 	for _, name := range []string{"Europe/Paris", "America/New_York", "Asia/Kolkata", "Australia/Lord_Howe", "Pacific/Apia", "Africa/Casablanca", "America/Sao_Paulo", "UTC"} {
 		location := loadZone(t, name)
-		z := newZone(location)
+		z, once := newZone(location), newZone(location)
 		rapid.Check(t, func(t *rapid.T) {
 			clock := rapid.Int64Range(-3e9, 4e9).Draw(t, "clock")
 			if rapid.Bool().Draw(t, "near a change") {
@@ -259,6 +259,8 @@ func TestZonesLikeTheStandardLibrary(t *testing.T) {
 				}
 			}
 			offset := z.offset(clock)
+			once.from, once.to = 0, 0
+			require.Equal(t, once.offset(clock), offset, "what is remembered changes nothing")
 			u := time.Unix(clock, 0).UTC()
 			want := time.Date(u.Year(), u.Month(), u.Day(), u.Hour(), u.Minute(), u.Second(), 0, location)
 			_, real := time.Unix(clock-offset, 0).In(location).Zone()

@@ -33,6 +33,9 @@ func (z *zone) offset(clock int64) int64 {
 	if now := z.at(clock - before); now != before && z.at(clock-now) == now {
 		chosen = now
 	}
+	if z.at(clock-chosen) != chosen {
+		return chosen // a time that does not occur: the offset is not that of the span around
+	}
 	start, end := time.Unix(clock-chosen, 0).In(z.location).ZoneBounds()
 	z.from, z.to, z.cached = minClock, maxClock, chosen
 	if !start.IsZero() {
