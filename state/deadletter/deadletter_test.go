@@ -7,9 +7,11 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
@@ -246,16 +248,36 @@ func TestDamageCostsLettersAndNotThePipeline(t *testing.T) {
 	require.NoError(t, s.Close())
 }
 
+func TestAFullDiskIsPassedOver(t *testing.T) {
+	full := &errorfs.Toggle{Injector: errorfs.InjectorFunc(func(op errorfs.Op) error {
+		if op.Kind == errorfs.OpFileWrite {
+			return syscall.ENOSPC
+		}
+		return nil
+	})}
+	disk := errorfs.Wrap(vfs.NewMem(), full)
+	s := open(t, disk, Options{})
+	require.NoError(t, s.Append(1, []Letter{letter("a")}))
+	full.On()
+	for range 2 {
+		require.ErrorIs(t, s.Append(2, []Letter{letter("b")}), state.NoSpace)
+	}
+	full.Off()
+	require.NoError(t, s.Append(2, []Letter{letter("b")}))
+	require.Equal(t, []string{"1 a", "2 b"}, raws(t, disk, Filter{}))
+	require.NoError(t, s.Close())
+}
+
 func FuzzLetter(f *testing.F) {
 	l := letter("raw")
-	f.Add(l.append(nil))
+	f.Add(l.AppendTo(nil))
 	f.Add([]byte{1, 0, 0})
 	f.Fuzz(func(t *testing.T, b []byte) {
 		var l, again Letter
-		if l.decode(b) != nil {
+		if l.Decode(b) != nil {
 			return
 		}
-		require.NoError(t, again.decode(l.append(nil)))
+		require.NoError(t, again.Decode(l.AppendTo(nil)))
 		require.Equal(t, l, again)
 	})
 }

@@ -36,8 +36,8 @@ type Letter struct {
 
 const letterVersion = 1 // the first one
 
-// append encodes l without its number.
-func (l *Letter) append(dst []byte) []byte {
+// AppendTo encodes l without its number.
+func (l *Letter) AppendTo(dst []byte) []byte {
 	dst = append(dst, letterVersion)
 	for _, s := range []string{l.Code, l.Message, l.Component, l.Port, l.Source, l.Partition} {
 		dst = binary.AppendUvarint(dst, uint64(len(s)))
@@ -52,15 +52,15 @@ func (l *Letter) append(dst []byte) []byte {
 }
 
 // AppendBinary encodes l without its number, in the form in which the store keeps it.
-func (l *Letter) AppendBinary(dst []byte) ([]byte, error) { return l.append(dst), nil }
+func (l *Letter) AppendBinary(dst []byte) ([]byte, error) { return l.AppendTo(dst), nil }
 
 // UnmarshalBinary is the inverse of AppendBinary. Everything is copied.
-func (l *Letter) UnmarshalBinary(b []byte) error { return l.decode(b) }
+func (l *Letter) UnmarshalBinary(b []byte) error { return l.Decode(b) }
 
 var errLetter = errors.New("deadletter: damaged letter")
 
-// decode is the inverse of append. Everything is copied.
-func (l *Letter) decode(b []byte) error {
+// Decode is the inverse of AppendTo. Everything is copied, and Number is left as it is.
+func (l *Letter) Decode(b []byte) error {
 	if len(b) == 0 || b[0] != letterVersion {
 		return errLetter
 	}

@@ -75,7 +75,7 @@ func read(fs vfs.FS, dir string, s journal.Segment, visit func(Letter) error) er
 			return errLetter
 		}
 		l := Letter{Number: r.Number}
-		if err := l.decode(r.Event); err != nil {
+		if err := l.Decode(r.Event); err != nil {
 			return err
 		}
 		return visit(l)

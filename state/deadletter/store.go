@@ -25,7 +25,8 @@ type Store struct {
 	opts Options
 
 	mu      sync.Mutex
-	journal *journal.Journal
+	journal *journal.Journal // nil while it cannot be opened again
+	next    uint64           // then, what its Next was
 	counts  counts
 	aside   []string
 	err     error
@@ -53,32 +54,41 @@ func Open(dir string, opts Options) (*Store, error) {
 		opts.MaxRaw = 1 << 20
 	}
 	s := &Store{dir: dir, opts: opts}
+	if err := s.open(); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// open opens the files, the first time or after a failure.
+func (s *Store) open() error {
+	var j *journal.Journal
 	for {
 		var err error
-		s.journal, err = journal.Open(dir, journal.Options{
-			FS: opts.FS, Sync: journal.SyncCommit, SegmentSize: min(max(opts.MaxBytes/16, 4<<10), 16<<20),
+		j, err = journal.Open(s.dir, journal.Options{
+			FS: s.opts.FS, Sync: journal.SyncCommit, SegmentSize: min(max(s.opts.MaxBytes/16, 4<<10), 16<<20),
 		})
 		if err == nil {
 			break
 		}
 		if !errors.Is(err, state.BadJournal) {
-			return nil, err
+			return err
 		}
 		if err := s.setAside(err); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	var err error
-	if s.counts, err = readCounts(opts.FS, dir); err != nil {
-		_ = s.journal.Close()
-		return nil, err
+	c, err := readCounts(s.opts.FS, s.dir)
+	if err == nil {
+		// An eviction that a crash cut short has been counted.
+		err = j.Truncate(c.below)
 	}
-	// An eviction that a crash cut short has been counted.
-	if err := s.journal.Truncate(s.counts.below); err != nil {
-		_ = s.journal.Close()
-		return nil, err
+	if err != nil {
+		_ = j.Close()
+		return err
 	}
-	return s, nil
+	s.journal, s.counts = j, c
+	return nil
 }
 
 // setAside renames the segment that why speaks of.
@@ -98,16 +108,31 @@ func (s *Store) setAside(why error) error {
 func (s *Store) SetAside() []string { return slices.Clone(s.aside) }
 
 // Next is the number of the next letter: the pipeline goes on delivering from here.
-func (s *Store) Next() uint64 { return s.journal.Next() }
+func (s *Store) Next() uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.journal == nil {
+		return s.next
+	}
+	return s.journal.Next()
+}
 
-// Append writes letters and returns when they are on the disk. The first one has the given number, and the others follow; those that are
+// Append writes letters and returns when they are on the disk. After an error the same call may be made again. The first one has the given number, and the others follow; those that are
 // there already are passed over. 0 means the next free number. A number beyond the next leaves a gap: the directory was emptied by
 // somebody meanwhile.
 func (s *Store) Append(first uint64, letters []Letter) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.err != nil {
-		return s.err
+	if s.err != nil { // the disk was full, perhaps, and is not any more; what was written then is found out by looking
+		if s.journal != nil {
+			s.next = s.journal.Next()
+			_ = s.journal.Close()
+			s.journal = nil
+		}
+		if err := s.open(); err != nil {
+			return err
+		}
+		s.err = nil
 	}
 	if next := s.journal.Next(); first == 0 {
 		first = next
@@ -124,7 +149,7 @@ func (s *Store) Append(first uint64, letters []Letter) error {
 		l := letters[i]
 		l.RawLength = max(l.RawLength, int64(len(l.Raw)))
 		l.Raw = l.Raw[:min(len(l.Raw), s.opts.MaxRaw)]
-		buf = l.append(buf[:0])
+		buf = l.AppendTo(buf[:0])
 		if _, err := s.journal.AppendEvent(buf); err != nil {
 			return s.fail(err)
 		}
@@ -185,6 +210,9 @@ func (s *Store) Dropped() uint64 {
 func (s *Store) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.journal == nil {
+		return nil
+	}
 	return s.journal.Close()
 }
 

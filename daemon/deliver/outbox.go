@@ -1,0 +1,278 @@
+package deliver
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/tidemark-stream/tidemark/daemon/clock"
+	"github.com/tidemark-stream/tidemark/sdk/batch"
+	"github.com/tidemark-stream/tidemark/sdk/wire"
+	"github.com/tidemark-stream/tidemark/state"
+)
+
+// Settings is what an outbox is given.
+type Settings struct {
+	Name        string    // of the sink's component: what its records are kept under
+	Sink        wire.Sink // called by Open, and by Run's goroutine; Close is the caller's
+	ExactlyOnce bool      // deliver only what is committed; the sink is transactional or idempotent
+	Store       *state.Store
+	Clock       clock.Clock
+	Log         *slog.Logger
+	Budget      *Budget // shared by the sinks of a pipeline
+
+	// Refused takes rows that the sink will never take. They are counted among the selected rows of b: the i-th has the number
+	// first+i. It returns when they are safe.
+	Refused func(ctx context.Context, b *batch.Batch, first uint64, rows []batch.BadRow) error
+	// Wanted is told when rows wait for a commit. It must not block. May be nil.
+	Wanted func()
+
+	BatchRows  int           // most rows of a delivery; default 1,000
+	BatchBytes int64         // bytes of a delivery, about; default 1 MiB
+	Linger     time.Duration // how long a delivery that is not full waits for more rows, where rows are delivered at once; default 0
+	Retry      Retry
+	Memory     int64 // bytes of rows that are kept in memory, about; others lie in the store only. Default 16 MiB
+
+	Jitter func() float64 // in [0, 1); default math/rand
+
+	rejoin bool // a sink that is ahead of the state is followed, not refused
+}
+
+func (s Settings) withDefaults() Settings {
+	if s.BatchRows <= 0 {
+		s.BatchRows = 1000
+	}
+	if s.BatchBytes <= 0 {
+		s.BatchBytes = 1 << 20
+	}
+	if s.Memory <= 0 {
+		s.Memory = 16 << 20
+	}
+	if s.Jitter == nil {
+		s.Jitter = rand.Float64
+	}
+	if s.Log == nil {
+		s.Log = slog.New(slog.DiscardHandler)
+	}
+	if s.Wanted == nil {
+		s.Wanted = func() {}
+	}
+	if s.Budget == nil {
+		s.Budget = NewBudget(1 << 62)
+	}
+	s.Retry = s.Retry.withDefaults()
+	return s
+}
+
+// chunk is a run of rows with neighbouring numbers.
+type chunk struct {
+	first  uint64
+	rows   int
+	bytes  int64        // of memory, about
+	batch  *batch.Batch // nil while the rows lie in the store only
+	born   time.Time    // when its first row came
+	put    bool         // it was written into a delta: a commit may bring it into the store
+	stored bool         // the store has them, or will never need them
+	closed bool         // nothing is appended any more
+}
+
+func (c *chunk) end() uint64 { return c.first + uint64(c.rows) } // the number behind its last row
+
+// Outbox stands between the pipeline and one sink.
+type Outbox struct {
+	set Settings
+	ctx context.Context
+
+	mu          sync.Mutex
+	chunks      []*chunk      // with rows that the sink has not taken, oldest first
+	next        uint64        // number of the next row
+	deliverable uint64        // rows below may be delivered
+	acked       uint64        // the sink has taken all rows up to this number
+	given       uint64        // the store has given up all chunks that begin up to this number
+	garbage     bool          // the store has chunks that the sink has taken
+	memory      int64         // bytes of batches held
+	unstored    int64         // bytes of chunks that the store does not have
+	changed     chan struct{} // closed, and replaced, when there is more to deliver or more was taken
+	health      health
+}
+
+// Append takes over one share of b: text rows (Data, Offsets) for a text sink, else columns; all its rows count. They get the next
+// numbers. It blocks only to write rows ahead to the store, when one checkpoint holds more than memory should.
+func (o *Outbox) Append(b *batch.Batch) error {
+	if b.N == 0 {
+		b.Release()
+		return nil
+	}
+	o.mu.Lock()
+	size := footprint(b)
+	if last := o.last(); last != nil && !last.closed && last.batch != nil && last.rows+b.N <= o.set.BatchRows &&
+		last.bytes+size <= o.set.BatchBytes && joins(last.batch, b) {
+		appendRows(last.batch, b)
+		last.rows += b.N
+		last.bytes += size
+	} else {
+		c := &chunk{first: o.next, rows: b.N, bytes: size, born: o.set.Clock.Now()}
+		if 2*b.N <= o.set.BatchRows && 2*size <= o.set.BatchBytes {
+			c.batch = batch.Get() // of our own, so that the next rows may join
+			appendRows(c.batch, b)
+		} else {
+			b.Retain(1)
+			c.batch, c.closed = b, true
+		}
+		o.chunks = append(o.chunks, c)
+	}
+	b.Release()
+	o.next += uint64(b.N)
+	o.memory += size
+	o.unstored += size
+	ahead := o.unstored > o.set.Memory
+	if !o.set.ExactlyOnce {
+		o.deliverable = o.next
+		o.signal()
+	}
+	o.mu.Unlock()
+	o.set.Budget.add(size)
+	if o.set.ExactlyOnce {
+		o.set.Wanted()
+	}
+	if ahead {
+		return o.writeAhead()
+	}
+	return nil
+}
+
+func (o *Outbox) last() *chunk {
+	if n := len(o.chunks); n > 0 {
+		return o.chunks[n-1]
+	}
+	return nil
+}
+
+// signal wakes those who wait for a change. o.mu is held.
+func (o *Outbox) signal() {
+	close(o.changed)
+	o.changed = make(chan struct{})
+}
+
+// writeAhead puts rows of a checkpoint into the store before its commit. They count only when that commit names them; until then a
+// restart removes them.
+func (o *Outbox) writeAhead() error {
+	var d state.Delta
+	written := o.put(&d, ^uint64(0))
+	if len(written) == 0 {
+		return nil
+	}
+	for {
+		_, err := o.set.Store.Commit(o.ctx, &d)
+		if err == nil {
+			break
+		}
+		if o.set.Store.Err() != nil || o.ctx.Err() != nil {
+			return fmt.Errorf("write rows for sink %s ahead: %w", o.set.Name, err)
+		}
+		if err := pause(o.ctx, o.set.Clock, time.Second); err != nil { // the disk is full
+			return err
+		}
+	}
+	o.stored(written)
+	return nil
+}
+
+// put encodes chunks that the store does not have and that begin below a number.
+func (o *Outbox) put(d *state.Delta, below uint64) []*chunk {
+	o.mu.Lock()
+	var chunks []*chunk
+	var batches []*batch.Batch
+	for _, c := range o.chunks {
+		if !c.stored && c.first < below {
+			c.closed, c.put = true, true
+			c.batch.Retain(1) // the sink may take the rows meanwhile
+			chunks, batches = append(chunks, c), append(batches, c.batch)
+		}
+	}
+	o.mu.Unlock()
+	var buf []byte
+	for i, c := range chunks {
+		buf = appendChunk(buf[:0], batches[i])
+		d.Put(chunkName(o.set.Name, c.first), buf)
+		batches[i].Release()
+	}
+	return chunks
+}
+
+// stored notes what the store has, and lets go of rows that need not be in memory: those that are delivered last.
+func (o *Outbox) stored(chunks []*chunk) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, c := range chunks {
+		if !c.stored { // else the sink has taken it meanwhile
+			c.stored = true
+			o.unstored -= c.bytes
+		}
+	}
+	for i := len(o.chunks) - 1; i > 0 && o.memory > o.set.Memory; i-- {
+		if c := o.chunks[i]; c.stored && c.batch != nil {
+			c.batch.Release()
+			c.batch = nil
+			o.memory -= c.bytes
+		}
+	}
+}
+
+// taken notes that the sink has all rows up to a number.
+func (o *Outbox) taken(number uint64) {
+	o.mu.Lock()
+	o.acked = number
+	var freed int64
+	for len(o.chunks) > 0 && o.chunks[0].end() <= number+1 {
+		c := o.chunks[0]
+		if c.batch != nil {
+			c.batch.Release()
+			c.batch = nil
+			o.memory -= c.bytes
+		}
+		if !c.stored {
+			c.stored = true // it never needs to be
+			o.unstored -= c.bytes
+		}
+		o.garbage = o.garbage || c.put
+		freed += c.bytes
+		o.chunks[0] = nil
+		o.chunks = o.chunks[1:]
+	}
+	o.signal()
+	o.mu.Unlock()
+	o.set.Budget.add(-freed)
+}
+
+// Drain returns when the sink has taken everything that may be delivered: after the last commit, all rows. It returns early with the
+// error of ctx.
+func (o *Outbox) Drain(ctx context.Context) error {
+	for {
+		o.mu.Lock()
+		done, changed := o.acked+1 >= o.deliverable, o.changed
+		o.mu.Unlock()
+		if done {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+func pause(ctx context.Context, c clock.Clock, d time.Duration) error {
+	t := c.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C():
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}

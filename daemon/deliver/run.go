@@ -1,0 +1,207 @@
+package deliver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/tidemark-stream/tidemark/sdk/batch"
+	"github.com/tidemark-stream/tidemark/sdk/wire"
+)
+
+// Run delivers until ctx is done (nil) or something fails that trying again does not mend: the sink says so, breaks, has failed as often
+// as allowed, or the store cannot be read. The rows stay in the store.
+func (o *Outbox) Run(ctx context.Context) error {
+	for {
+		first, b, err := o.head(ctx)
+		if err == nil {
+			err = o.deliver(ctx, first, b)
+			b.Release()
+		}
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// head waits for rows that may be delivered and returns a share of the next ones, selected.
+func (o *Outbox) head(ctx context.Context) (first uint64, b *batch.Batch, err error) {
+	for {
+		o.mu.Lock()
+		changed := o.changed
+		var c *chunk
+		wait := time.Duration(0)
+		if len(o.chunks) > 0 && o.chunks[0].first < o.deliverable {
+			c = o.chunks[0]
+			if !c.closed {
+				wait = o.set.Linger - o.set.Clock.Since(c.born)
+			}
+		}
+		if c != nil && wait <= 0 {
+			c.closed = true
+			first := max(c.first, o.acked+1)
+			if c.batch != nil {
+				c.batch.Retain(1)
+			}
+			b := c.batch
+			o.mu.Unlock()
+			return o.take(c, first, b)
+		}
+		o.mu.Unlock()
+		if err := o.await(ctx, changed, wait); err != nil {
+			return 0, nil, err
+		}
+	}
+}
+
+// await waits for a change, or, if there is something to wait for, until so long has passed.
+func (o *Outbox) await(ctx context.Context, changed <-chan struct{}, wait time.Duration) error {
+	var due <-chan time.Time
+	if wait > 0 {
+		t := o.set.Clock.NewTimer(wait)
+		defer t.Stop()
+		due = t.C()
+	}
+	select {
+	case <-changed:
+	case <-due:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	return nil
+}
+
+// take selects the rows from number first on, as many as a delivery holds. held is a share of the chunk's batch, or nil where it must be
+// read.
+func (o *Outbox) take(c *chunk, first uint64, held *batch.Batch) (uint64, *batch.Batch, error) {
+	if held == nil {
+		var err error
+		if held, err = o.load(c); err != nil {
+			return 0, nil, err
+		}
+		o.mu.Lock()
+		if c.batch == nil { // the other deliveries of this chunk need not read it again
+			held.Retain(1)
+			c.batch = held
+			o.memory += c.bytes
+		}
+		o.mu.Unlock()
+	}
+	from := int(first - c.first)
+	to := min(c.rows, from+o.set.BatchRows)
+	if n := c.bytes / o.set.BatchBytes; n > 0 {
+		to = min(to, from+max(1, int(int64(c.rows)/(n+1))))
+	}
+	if from == 0 && to == c.rows {
+		return first, held, nil
+	}
+	return first, narrowed(held, from, to), nil
+}
+
+// narrowed turns a share of b into one of b's rows from..to.
+func narrowed(b *batch.Batch, from, to int) *batch.Batch {
+	f := b.Fork()
+	b.Release()
+	sel := make([]uint32, 0, to-from)
+	if b.Sel != nil {
+		sel = append(sel, b.Sel[from:to]...)
+	} else {
+		for i := from; i < to; i++ {
+			sel = append(sel, uint32(i))
+		}
+	}
+	f.Sel = sel
+	return f
+}
+
+// deliver brings the selected rows of b, the first of which has a number, to the sink, and returns when it has taken or refused them all.
+func (o *Outbox) deliver(ctx context.Context, first uint64, b *batch.Batch) error {
+	for failures := 0; ; {
+		err := o.try(ctx, first, b)
+		if err == nil {
+			o.recovered()
+			o.taken(first + uint64(b.Alive()) - 1)
+			return nil
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		var verdict *wire.SinkError
+		decided := errors.As(err, &verdict)
+		switch {
+		case decided && len(verdict.Refused) > 0:
+			o.recovered()
+			return o.refused(ctx, first, b, verdict.Refused)
+		case decided && verdict.Permanent:
+			return fmt.Errorf("sink %s: %w", o.set.Name, err)
+		case !decided && !errors.Is(err, errTimeout):
+			return fmt.Errorf("sink %s is broken: %w", o.set.Name, err)
+		}
+		failures++
+		if o.set.Retry.Attempts > 0 && failures >= o.set.Retry.Attempts {
+			return fmt.Errorf("sink %s has failed %d times in a row: %w", o.set.Name, failures, err)
+		}
+		asked := time.Duration(0)
+		if decided {
+			asked = verdict.After
+		}
+		wait := o.set.Retry.pause(failures, asked, o.set.Jitter())
+		o.failed(err, wait)
+		if err := pause(ctx, o.set.Clock, wait); err != nil {
+			return err
+		}
+	}
+}
+
+var errTimeout = errors.New("the sink has not answered in time")
+
+// try is one call of the sink.
+func (o *Outbox) try(ctx context.Context, first uint64, b *batch.Batch) error {
+	if o.set.Retry.Timeout <= 0 {
+		return o.set.Sink.Write(ctx, first, b)
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	t := o.set.Clock.NewTimer(o.set.Retry.Timeout)
+	defer t.Stop()
+	done := make(chan struct{})
+	defer close(done)
+	go func() {
+		select {
+		case <-t.C():
+			cancel(errTimeout)
+		case <-done:
+		}
+	}()
+	err := o.set.Sink.Write(ctx, first, b)
+	if err != nil && errors.Is(context.Cause(ctx), errTimeout) {
+		return fmt.Errorf("%w (%s): %w", errTimeout, o.set.Retry.Timeout, err)
+	}
+	return err
+}
+
+// refused brings rows that will never be taken to the dead letters. A sink that refuses a whole delivery may mean a single row of it: halves
+// are tried, until each bad row stands alone (D2).
+func (o *Outbox) refused(ctx context.Context, first uint64, b *batch.Batch, bad []batch.BadRow) error {
+	n := b.Alive()
+	if len(bad) >= n && n > 1 {
+		half := n / 2
+		b.Retain(2)
+		low, high := narrowed(b, 0, half), narrowed(b, half, n)
+		defer low.Release()
+		defer high.Release()
+		if err := o.deliver(ctx, first, low); err != nil {
+			return err
+		}
+		return o.deliver(ctx, first+uint64(half), high)
+	}
+	if err := o.set.Refused(ctx, b, first, bad); err != nil {
+		return fmt.Errorf("keep rows that sink %s refuses: %w", o.set.Name, err)
+	}
+	o.taken(first + uint64(n) - 1)
+	return nil
+}
