@@ -81,8 +81,12 @@ func (r *sinkRun) LastDelivered(ctx context.Context) (n uint64, known bool, err 
 }
 
 func (r *sinkRun) Write(ctx context.Context, first uint64, b *batch.Batch) error {
-	if b.Sel != nil && b.Offsets == nil {
-		wire.Compact(&r.dense, b)
+	if b.Sel != nil {
+		if len(b.Offsets) > 0 {
+			r.denseRows(b)
+		} else {
+			wire.Compact(&r.dense, b)
+		}
 		b = &r.dense
 	}
 	err := protect(func() error { return r.sink.Write(ctx, Rows{First: first, Batch: b}) })
@@ -90,6 +94,18 @@ func (r *sinkRun) Write(ctx context.Context, first uint64, b *batch.Batch) error
 		return nil
 	}
 	return sinkError(err)
+}
+
+// denseRows copies the selected raw rows, so that those of a text sink stand side by side.
+func (r *sinkRun) denseRows(b *batch.Batch) {
+	d := &r.dense
+	d.Reset()
+	d.N, d.Trailer, d.Partition = len(b.Sel), b.Trailer, b.Partition
+	d.Offsets = append(d.Offsets, 0)
+	for _, row := range b.Sel {
+		d.Data = append(d.Data, b.Data[b.Offsets[row]:b.Offsets[row+1]]...)
+		d.Offsets = append(d.Offsets, uint32(len(d.Data)))
+	}
 }
 
 // sinkError keeps what an author's error says beside its text.
