@@ -197,6 +197,9 @@ func BenchmarkTimestamps(b *testing.B) {
 	run("us", UnitMicros, Spec{Format: FormatJSON, Fields: ts}, func(i int, r *rand.Rand) string {
 		return fmt.Sprintf(`{"ts":%d}`, 1700000000000000+i)
 	})
+	run("float of s", UnitSeconds, Spec{Format: FormatJSON, Fields: ts}, func(i int, r *rand.Rand) string {
+		return fmt.Sprintf(`{"ts":%d.%06d}`, 1700000000+i, r.IntN(1000000))
+	})
 	run("text of ms", UnitMillis, Spec{Format: FormatJSON, Fields: ts}, func(i int, r *rand.Rand) string {
 		return fmt.Sprintf(`{"ts":"%d"}`, 1700000000000+i)
 	})

@@ -61,7 +61,7 @@ func (c *checker) ownType(name, unit string) (Type, string) {
 	case c.spec.Format == FormatCLF && name == clfTime:
 		return TypeTimestamp, clfLayout
 	case c.spec.Format == FormatSyslog && name == syslogTime:
-		return TypeTimestamp, unitSyslog
+		return TypeTimestamp, UnitSyslog
 	}
 	return TypeDynamic, unit
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"strconv"
 	"time"
 
 	"github.com/tidemark-stream/tidemark/sdk/batch"
@@ -62,6 +63,28 @@ func (t *Timestamps) number(text []byte) (ms int64, problem string) {
 		return 0, notANumber
 	}
 	return t.decimal(m, exponent, neg, sticky)
+}
+
+// float reads a float as the number that somebody wrote, in all likelihood: the shortest text that gives this float. Its digits
+// are then exact, so 1700000000.123 s has its 123 ms, which no float has.
+func (t *Timestamps) float(f float64) (ms int64, problem string) {
+	if t.kind == timeNumber && t.scale >= 0 {
+		unit := powersFloat[t.scale]
+		x := f * unit
+		near := math.RoundToEven(x)
+		if math.Abs(near) < 1e15 {
+			// Decimals of up to 15 digits are told apart by their floats, so this is the one.
+			if near/unit == f {
+				return int64(near), ""
+			}
+			// Far enough from whole milliseconds, the error of the product cannot matter.
+			if down := math.Floor(x); x-down > math.Abs(x)*0x1p-50 && down+1-x > math.Abs(x)*0x1p-50 {
+				return int64(down), ""
+			}
+		}
+	}
+	var buf [32]byte
+	return t.number(strconv.AppendFloat(buf[:0], f, 'e', -1, 64))
 }
 
 // decimal makes a time of ±m·10^exponent in the unit. sticky says that the number is a little larger than that, by less than

@@ -102,7 +102,7 @@ func compileLayout(s string) (*layout, error) {
 	}
 	switch {
 	case len(l.elements) == 0 || l.has&^(1<<elLiteral|1<<elSpace) == 0:
-		return nil, fmt.Errorf("unit %q is none of s, ms, us, ns, rfc3339, auto, and as a layout it has nothing of a date; "+
+		return nil, fmt.Errorf("unit %q is none of s, ms, us, ns, rfc3339, syslog, auto, and as a layout it has nothing of a date; "+
 			`a Go layout looks like "2006-01-02 15:04:05", one of strftime like "%%Y-%%m-%%d %%H:%%M:%%S"`, s)
 	case l.hasAny(elEpoch):
 	case !l.hasAny(elYearDay) && !(l.hasAny(elMonth, elMonth2, elMonthName) && l.hasAny(elDay, elDay2)):

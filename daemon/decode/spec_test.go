@@ -137,7 +137,7 @@ func TestMistakes(t *testing.T) {
 		{Spec{Format: "regex", Pattern: "(?P<a>x)", Fields: fields("b")}, `fields: there is no field "b"; there are a`},
 		{Spec{Format: "clf", Fields: fields("ip")}, `fields: there is no field "ip"; there are remote, ident, user, time, request, method, path, protocol, status, bytes, referer, agent, extra`},
 		{Spec{Format: "syslog", Fields: fields("data.a.b.c")}, `fields: structured data has no field data.a.b.c; data, data["id"] and data["id"].name are possible`},
-		{Spec{Format: "json", Declared: declared(t, "t:timestamp:never"), Fields: fields("t")}, `fields: unit of t: unit "never" is none of s, ms, us, ns, rfc3339, auto, and as a layout it has nothing of a date; ` +
+		{Spec{Format: "json", Declared: declared(t, "t:timestamp:never"), Fields: fields("t")}, `fields: unit of t: unit "never" is none of s, ms, us, ns, rfc3339, syslog, auto, and as a layout it has nothing of a date; ` +
 			`a Go layout looks like "2006-01-02 15:04:05", one of strftime like "%Y-%m-%d %H:%M:%S"`},
 	} {
 		errs := Check(c.spec)

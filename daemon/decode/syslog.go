@@ -10,7 +10,6 @@ import (
 const (
 	syslogTime = "time"
 	syslogData = "data"
-	unitSyslog = "syslog" // of fields only: both kinds of times, whichever the row has
 )
 
 // The fields of a syslog message, in the order of syslogNames.

@@ -3,7 +3,6 @@ package decode
 import (
 	"fmt"
 	"math"
-	"strconv"
 	"time"
 
 	"github.com/tidemark-stream/tidemark/sdk/batch"
@@ -16,6 +15,7 @@ const (
 	UnitMicros  = "us"
 	UnitNanos   = "ns"
 	UnitRFC3339 = "rfc3339"
+	UnitSyslog  = "syslog" // RFC 3339, or "Jan  2 15:04:05" of old syslog, whichever a row has
 	UnitAuto    = "auto"
 )
 
@@ -76,7 +76,7 @@ const (
 	timeSyslog
 )
 
-// NewTimestamps reads a unit: s, ms, us, ns, rfc3339, auto, a Go layout ("2006-01-02 15:04:05") or a strftime layout
+// NewTimestamps reads a unit: s, ms, us, ns, rfc3339, syslog, auto, a Go layout ("2006-01-02 15:04:05") or a strftime layout
 // ("%Y-%m-%d %H:%M:%S").
 //
 // Both kinds of layouts are read in the same spirit. After the seconds a fraction of any length may follow, with a point or
@@ -111,7 +111,7 @@ func NewTimestamps(unit string, o TimeOptions) (*Timestamps, error) {
 		for _, l := range autoLayouts {
 			t.auto = append(t.auto, mustLayout(l))
 		}
-	case unitSyslog:
+	case UnitSyslog:
 		t.kind = timeSyslog
 		for _, l := range syslogLayouts {
 			t.auto = append(t.auto, mustLayout(l))
@@ -244,9 +244,7 @@ func (t *Timestamps) cell(b *batch.Batch, kind batch.Kind, value uint64) (ms int
 	case batch.Uint:
 		return t.decimal(value, 0, false, false)
 	case batch.Float:
-		// The shortest text that gives this float is what somebody wrote, in all likelihood; its digits are then exact.
-		var buf [32]byte
-		return t.number(strconv.AppendFloat(buf[:0], math.Float64frombits(value), 'e', -1, 64))
+		return t.float(math.Float64frombits(value))
 	case batch.JSON:
 		return t.number(b.Text(value))
 	}

@@ -210,6 +210,8 @@ func TestColumnsLikeTexts(t *testing.T) {
 			rapid.Map(rapid.Int64(), func(v int64) string { return fmt.Sprint(v) }),
 			rapid.Map(rapid.Int64Range(-1e12, 4e12), func(v int64) string { return fmt.Sprint(v) }),
 			rapid.Map(rapid.Int64Range(0, 4e12), func(v int64) string { return fmt.Sprintf("%d.%03d", v/1000, v%1000) }),
+			rapid.Map(rapid.Int64Range(0, 4e15), func(v int64) string { return fmt.Sprintf("%d.%06d", v/1000000, v%1000000) }),
+			rapid.Map(rapid.Int64Range(-4e15, 0), func(v int64) string { return fmt.Sprintf("-%d.%06d", -v/1000000, -v%1000000) }),
 		)
 		numbers := rapid.SliceOfN(number, 1, 5).Draw(t, "numbers")
 		d, errs := New(Spec{Format: FormatJSON, Fields: []Field{{Name: "ts"}}})
@@ -337,7 +339,7 @@ func FuzzTimestamps(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	var all []*Timestamps
-	for _, unit := range append([]string{"s", "ms", "us", "ns", "rfc3339", "auto", unitSyslog, "%Y-%m-%d %H:%M:%S.%f %z %Z", "%s", "%j %Y %I %p %a %B", "2006_2006"}, autoLayouts[:]...) {
+	for _, unit := range append([]string{"s", "ms", "us", "ns", "rfc3339", "auto", UnitSyslog, "%Y-%m-%d %H:%M:%S.%f %z %Z", "%s", "%j %Y %I %p %a %B", "2006_2006"}, autoLayouts[:]...) {
 		l, err := NewTimestamps(unit, TimeOptions{Year: 2024, Location: time.UTC})
 		if err != nil {
 			continue
