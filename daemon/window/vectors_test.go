@@ -242,7 +242,7 @@ func (c *vectorCase) check(t *testing.T, e engine, how vectorRun) {
 	require.Equal(t, c.Late, total, "late events")
 }
 
-func engines() []engine { return []engine{generalEngine} }
+func engines() []engine { return []engine{generalEngine, paneEngine} }
 
 func TestVectors(t *testing.T) {
 	for _, file := range []string{"tumbling", "sliding", "session", "cumulative", "lateness", "triggers", "global", "proctime"} {
