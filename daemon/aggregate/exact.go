@@ -42,6 +42,16 @@ func twoSum(x, y float64) (sum, rest float64) {
 	return sum, (x - (sum - bb)) + (y - bb)
 }
 
+// addReal is the quick way to add x to the expansion a + b, for loops over rows: it is not ok when that takes a third term, or x is
+// not finite, or the sum comes near the end of the range. The new a is the rounded sum of a and x only, so a may not be the float
+// nearest to a + b; sumAcc.load makes up for it.
+func addReal(a, b, x float64) (sum, low float64, ok bool) {
+	sum, rest := twoSum(a, x)
+	low = b + rest
+	// The sum of b and rest is exact if and only if taking either away leaves the other. With NaN nothing is equal.
+	return sum, low, low-b == rest && low-rest == b && math.Abs(sum) < 0x1p1000
+}
+
 func (s *exact) addFloat(x float64, h *Heap) {
 	s.flags |= sawFloat
 	if x-x != 0 {

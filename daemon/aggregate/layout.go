@@ -19,6 +19,7 @@ type Placement struct {
 type Layout struct {
 	specs   []Spec
 	accs    []accumulator
+	adders  []adder // the same, those that can be added together as one
 	outputs []output
 	words   int
 	place   Placement
@@ -47,8 +48,7 @@ type accumulator interface {
 	size() (words int, flagBits uint)
 	put(s slot)
 	bind(b *batch.Batch)
-	// add folds row rows[i] into the entry at at[i].
-	add(mem []uint64, at, rows []uint32, h *Heap)
+	adder
 	// merge folds the entry src[srcAt[i]:] into dst[dstAt[i]:]. The source is only read.
 	merge(dst []uint64, dstAt []uint32, dh *Heap, src []uint64, srcAt []uint32, sh *Heap)
 	// encode appends the state; the same state gives the same bytes, whatever way it came about.
@@ -57,6 +57,11 @@ type accumulator interface {
 	decode(d *decoder, mem []uint64, at uint32, h *Heap)
 	// release gives the blocks of an entry back to the heap; the words are cleared by the caller.
 	release(mem []uint64, at uint32, h *Heap)
+}
+
+type adder interface {
+	// add folds row rows[i] into the entry at at[i].
+	add(mem []uint64, at, rows []uint32, h *Heap)
 }
 
 // output writes one result column, or two.
@@ -94,6 +99,7 @@ func build(specs []Spec, p Placement) *Layout {
 		next, shift, left = next+words, shift+flagBits, left-flagBits
 	}
 	l.words = next - p.First
+	l.adders = fuse(l.accs)
 	return l
 }
 
@@ -150,7 +156,7 @@ func (l *Layout) Add(mem []uint64, at, rows []uint32, h *Heap) {
 	if len(at) == 0 {
 		return
 	}
-	for _, a := range l.accs {
+	for _, a := range l.adders {
 		a.add(mem, at, rows, h)
 	}
 }

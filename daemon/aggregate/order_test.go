@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"github.com/tidemark-stream/tidemark/sdk/batch"
 	"pgregory.net/rapid"
 )
 
@@ -208,5 +209,62 @@ func FuzzDecode(f *testing.F) {
 		require.Equal(t, again, x.encode(1))
 		require.Equal(t, x.result(0), x.result(1))
 		require.LessOrEqual(t, len(rest), len(p))
+	})
+}
+
+// What the quick loops over columns of one kind do is what the careful way does, cell by cell, also where a held value is of another
+// kind, or not finite, or about to leave the range.
+func TestQuickLoopsAreTheCarefulWay(t *testing.T) {
+	specs := []Spec{
+		{Name: "rows", Func: "count"}, {Name: "n", Func: "count", Arg: "v"}, {Name: "sum", Func: "sum", Arg: "v"},
+		{Name: "avg", Func: "avg", Arg: "v"}, {Name: "min", Func: "min", Arg: "v"}, {Name: "max", Func: "max", Arg: "v"},
+	}
+	odd := rapid.SampledFrom([]any{math.Inf(1), math.Inf(-1), math.NaN(), math.Copysign(0, -1), 0.0, "text", nil, true})
+	rapid.Check(t, func(t *rapid.T) {
+		// Any part of the aggregates, so that the pass runs with all combinations.
+		var some []Spec
+		for _, s := range specs {
+			if rapid.Bool().Draw(t, s.Name) {
+				some = append(some, s)
+			}
+		}
+		quick, careful := newTable(&testing.T{}, 2, some...), newTable(&testing.T{}, 2, some...)
+		for range rapid.IntRange(1, 6).Draw(t, "batches") {
+			kind := rapid.OneOf(rapid.Map(hardFloats, func(f float64) any { return f }), odd)
+			if rapid.Bool().Draw(t, "ints") {
+				kind = rapid.Map(hardInts, func(i int64) any { return i })
+			} else if rapid.Bool().Draw(t, "mixed") {
+				kind = anyNumber
+			} else if rapid.Bool().Draw(t, "plain") {
+				kind = rapid.Map(hardFloats, func(f float64) any { return f })
+			}
+			b := values(rapid.SliceOfN(kind, 1, 20).Draw(t, "values")...)
+			quick.l.Bind(b)
+			var at, rows []uint32
+			for i := range b.N {
+				e := rapid.IntRange(0, 1).Draw(t, "entry")
+				at, rows = append(at, quick.at(e)), append(rows, uint32(i))
+			}
+			quick.l.Add(quick.mem, at, rows, &quick.heap)
+			for i := range rows {
+				one := batch.Get() // a batch of one row, with a null before it, is never of one kind
+				one.N = 2
+				c := one.AddColumn("v")
+				c.SetNull(0)
+				k, v := b.Columns[0].Kinds[i], b.Columns[0].Bits[i]
+				if hasText(k) {
+					one.SetText(c, 1, k, string(b.Text(v)))
+				} else {
+					c.Set(1, k, v)
+				}
+				one.Times = []int64{0, b.Times[i]}
+				careful.l.Bind(one)
+				careful.l.Add(careful.mem, at[i:i+1], []uint32{1}, &careful.heap)
+			}
+		}
+		for e := range 2 {
+			require.Equal(t, careful.result(e), quick.result(e))
+			require.Equal(t, careful.encode(e), quick.encode(e))
+		}
 	})
 }

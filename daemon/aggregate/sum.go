@@ -24,7 +24,13 @@ func (s *sumAcc) bind(b *batch.Batch) { s.b, s.col = b, b.Column(s.arg) }
 
 func (s *sumAcc) load(mem []uint64, at uint32) exact {
 	w := at + s.slot.word
-	return exact{s.slot.flags(mem, at), mem[w], mem[w+1]}
+	x := exact{s.slot.flags(mem, at), mem[w], mem[w+1]}
+	if x.flags&modeMask == modeReal {
+		// addReal leaves terms that overlap.
+		hi, lo := twoSum(math.Float64frombits(x.a), math.Float64frombits(x.b))
+		x.a, x.b = math.Float64bits(hi), math.Float64bits(lo)
+	}
+	return x
 }
 
 func (s *sumAcc) store(mem []uint64, at uint32, x exact) {
@@ -56,11 +62,8 @@ func (s *sumAcc) addFloats(mem []uint64, at, rows []uint32, h *Heap) {
 		x := math.Float64frombits(values[r])
 		if mem[e+f]>>shift&mask == modeReal|sawFloat {
 			p := mem[e+w : e+w+2 : e+w+2]
-			sum, rest := twoSum(math.Float64frombits(p[0]), x)
-			low, d := twoSum(math.Float64frombits(p[1]), rest)
-			hi, lo := twoSum(sum, low)
-			if d == 0 && lo == lo {
-				p[0], p[1] = math.Float64bits(hi), math.Float64bits(lo)
+			if sum, low, ok := addReal(math.Float64frombits(p[0]), math.Float64frombits(p[1]), x); ok {
+				p[0], p[1] = math.Float64bits(sum), math.Float64bits(low)
 				continue
 			}
 		}
