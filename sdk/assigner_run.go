@@ -16,6 +16,7 @@ type assignerRun struct {
 	make    func() (BatchAssigner, error)
 	parts   map[uint32]*assignerPart
 	dense   batch.Batch // the view that instances get
+	memory  wire.DenseMemory
 	times   []int64
 	answers chan wire.AssignerEvent
 
@@ -75,7 +76,9 @@ func (r *assignerRun) Assign(b *batch.Batch) error {
 	a := &p.a
 	r.view(b)
 	a.Batch, a.changed, a.markers, a.bad = &r.dense, false, a.markers[:0], a.bad[:0]
-	p.instance.AssignBatch(a)
+	if err := protect(func() error { p.instance.AssignBatch(a); return nil }); err != nil {
+		return fmt.Errorf("assigner %s: %w", r.desc.Name, err)
+	}
 	var times []int64
 	if a.changed {
 		times = a.times
@@ -102,7 +105,7 @@ func (r *assignerRun) view(b *batch.Batch) {
 	if cap(d.Columns) > 0 && len(b.Columns) > 0 && &d.Columns[:1][0] == &b.Columns[0] {
 		d.Columns = nil // it was laid over the columns of a batch before, do not write into those
 	}
-	wire.Compact(d, b)
+	wire.Dense(d, b, &r.memory, r.desc.Raw)
 	r.times = append(r.times[:0], d.Times...)
 	d.Times = r.times
 }
@@ -113,7 +116,9 @@ func (r *assignerRun) Tick(partitions []uint32) error {
 		w := wire.PartitionWatermark{Partition: id, Watermark: batch.NoWatermark}
 		if p := r.parts[id]; p != nil {
 			if reader, ok := authorOf(p.instance).(WatermarkReader); ok {
-				w.Watermark = int64(reader.CurrentWatermark())
+				if err := protect(func() error { w.Watermark = int64(reader.CurrentWatermark()); return nil }); err != nil {
+					return fmt.Errorf("assigner %s: %w", r.desc.Name, err)
+				}
 			}
 		}
 		e.Watermarks = append(e.Watermarks, w)

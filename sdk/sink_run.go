@@ -31,8 +31,9 @@ func (e *RowsRefused) Error() string {
 
 // sinkRun is a running sink.
 type sinkRun struct {
-	sink  Sink
-	dense batch.Batch // the view of the selected rows
+	sink   Sink
+	dense  batch.Batch // the view of the selected rows
+	memory wire.DenseMemory
 
 	closing sync.Once
 	closed  error
@@ -85,7 +86,7 @@ func (r *sinkRun) Write(ctx context.Context, first uint64, b *batch.Batch) error
 		if len(b.Offsets) > 0 {
 			r.denseRows(b)
 		} else {
-			wire.Compact(&r.dense, b)
+			wire.Dense(&r.dense, b, &r.memory, false)
 		}
 		b = &r.dense
 	}

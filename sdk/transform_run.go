@@ -13,7 +13,9 @@ import (
 type transformRun struct {
 	name      string
 	transform BatchTransform
+	raw       bool
 	dense     batch.Batch
+	memory    wire.DenseMemory
 
 	answers chan wire.TransformEvent
 	closing sync.Once
@@ -57,7 +59,7 @@ func transformPlugin[C any](d Description, make_ func(C) (BatchTransform, error)
 		if err != nil {
 			return nil, asOptionErrors(err)
 		}
-		return &transformRun{name: d.Name, transform: t, answers: make(chan wire.TransformEvent, wire.Credits), closed: make(chan struct{})}, nil
+		return &transformRun{name: d.Name, raw: d.Raw, transform: t, answers: make(chan wire.TransformEvent, wire.Credits), closed: make(chan struct{})}, nil
 	}
 	return p
 }
@@ -98,7 +100,7 @@ func (r *rowsTransform[In, Out]) ProcessBatch(t *Transformation) error {
 func (r *transformRun) Process(b *batch.Batch) error {
 	in := b
 	if b.Sel != nil {
-		wire.Compact(&r.dense, b)
+		wire.Dense(&r.dense, b, &r.memory, r.raw)
 		in = &r.dense
 	}
 	t := Transformation{In: in, Out: batch.Get()}

@@ -76,6 +76,8 @@ type Batch struct {
 
 	Times []int64 // event time of each row in ms, NoTimestamp where there is none; nil before time is assigned
 	Marks []Mark
+	// Before is the watermark of the whole stream before the first row, NoWatermark where there was none. The daemon sets it.
+	Before int64
 
 	Columns []Column
 	Extra   []byte // arena for strings that do not stand literally in Data (unescaped, computed)

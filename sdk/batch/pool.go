@@ -17,6 +17,7 @@ func Get() *Batch {
 
 // Reset empties b and keeps its memory. The number of owners does not change.
 func (b *Batch) Reset() {
+	b.Before = NoWatermark
 	b.N, b.Source, b.Partition, b.Trailer, b.Base, b.Unit = 0, 0, 0, 0, 0, RecordNumber
 	b.Data, b.Offsets, b.Position = b.Data[:0], b.Offsets[:0], b.Position[:0]
 	b.Header = nil

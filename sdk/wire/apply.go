@@ -47,11 +47,23 @@ func ApplyAssignment(b *batch.Batch, times []int64, marks []batch.Mark, markers 
 	return memory
 }
 
-// Compact copies the selected rows of src to dst, columns and timestamps; text and raw rows are shared, not copied.
-func Compact(dst, src *batch.Batch) {
+// Dense makes dst a view of the selected rows of src, which must have a selection: columns and timestamps are copied, text is shared.
+// memory belongs to dst alone and is used again; raw asks for the rows' bytes, too, which are copied.
+func Dense(dst, src *batch.Batch, memory *DenseMemory, raw bool) {
 	n := len(src.Sel)
 	dst.N, dst.Partition, dst.Data, dst.Extra, dst.Trailer = n, src.Partition, src.Data, src.Extra, 0
 	dst.Offsets = nil
+	if raw && len(src.Offsets) > 0 {
+		// The columns point into the old data, so that the rows come behind it.
+		dst.Trailer = src.Trailer
+		memory.data = append(memory.data[:0], src.Data...)
+		memory.offsets = append(memory.offsets[:0], uint32(len(memory.data)))
+		for _, row := range src.Sel {
+			memory.data = append(memory.data, src.Data[src.Offsets[row]:src.Offsets[row+1]]...)
+			memory.offsets = append(memory.offsets, uint32(len(memory.data)))
+		}
+		dst.Data, dst.Offsets = memory.data, memory.offsets
+	}
 	dst.Columns = dst.Columns[:0]
 	for i := range src.Columns {
 		from := &src.Columns[i]
@@ -71,6 +83,12 @@ func Compact(dst, src *batch.Batch) {
 	for _, row := range src.Sel {
 		dst.Times = append(dst.Times, src.Times[row])
 	}
+}
+
+// DenseMemory is memory for Dense.
+type DenseMemory struct {
+	data    []byte
+	offsets []uint32
 }
 
 // CheckTransformed compares the shape of a transform's answer with its batch.
