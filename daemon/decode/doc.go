@@ -20,6 +20,9 @@
 //   - With a declared type, a value is converted where that loses nothing; else the row is refused with code "type". A
 //     missing or null value stays what it is, and an empty text of a type other than string is null.
 //
+// What a row makes in Extra (texts without their escapes, replaced bytes, the whole row as an object) is at most six bytes for
+// each of its bytes, for each field that asks for it, besides the names in an object.
+//
 // A Decoder and a Timestamps belong to one goroutine; make one for each worker. They keep nothing from one batch to the next
 // that could change a result, so rows may be cut into batches, and batches given to workers, in any way. The one thing that
 // rows of a csv file owe to a row before them, the header, is attached to each batch by [Headers] before decoding.

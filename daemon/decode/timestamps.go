@@ -61,6 +61,11 @@ type Timestamps struct {
 	lastDate [10]byte // the date that lastDays belongs to; records of one source mostly share it
 	lastDays int64
 
+	// The last text and its time: in logs, many rows in a row are of the same second.
+	last     [40]byte
+	lastSize int // 0: none
+	lastMs   int64
+
 	noticed uint32 // bits of what notices have been given for
 	notices []Notice
 	auto    []*layout
@@ -136,7 +141,11 @@ func (t *Timestamps) NeedsYear() bool {
 
 // SetReference gives the processing time (ms) near which times without a year lie; call it for each batch with the time at
 // which the batch arrived.
-func (t *Timestamps) SetReference(ms int64) { t.reference = ms }
+func (t *Timestamps) SetReference(ms int64) {
+	if ms != t.reference {
+		t.reference, t.lastSize = ms, 0
+	}
+}
 
 // Parse reads one text, as a column's cell would be.
 func (t *Timestamps) Parse(text string) (ms int64, err error) {
@@ -257,14 +266,24 @@ func (t *Timestamps) text(text []byte) (ms int64, problem string) {
 	switch t.kind {
 	case timeRFC3339:
 		return t.rfc3339(text, t.zone.named)
-	case timeLayout:
-		return t.byLayout(t.layout, text)
-	case timeAuto:
-		return t.detect(text)
-	case timeSyslog:
-		return t.syslog(text)
+	case timeNumber:
+		return t.number(text)
 	}
-	return t.number(text)
+	if t.lastSize > 0 && string(t.last[:t.lastSize]) == string(text) {
+		return t.lastMs, ""
+	}
+	switch t.kind {
+	case timeLayout:
+		ms, problem = t.byLayout(t.layout, text)
+	case timeAuto:
+		ms, problem = t.detect(text)
+	case timeSyslog:
+		ms, problem = t.syslog(text)
+	}
+	if problem == "" && len(text) <= len(t.last) {
+		t.lastSize, t.lastMs = copy(t.last[:], text), ms
+	}
+	return ms, problem
 }
 
 func trimSpaces(b []byte) []byte {
