@@ -29,8 +29,8 @@ type Stats struct {
 // deltas can be committed later. After any other error nobody knows whether the commit happened; the store is broken, must be
 // closed, and what it says when it is opened again counts.
 //
-// ctx is a hard stop: when it ends while the database is busy, the store is broken. A context that has ended before is merely
-// reported.
+// A commit that has begun is finished even when ctx ends meanwhile, except on a disk that hangs: then the store is broken after
+// Options.Grace. A context that has ended before is merely reported.
 func (s *Store) Commit(ctx context.Context, deltas ...*Delta) (Stats, error) {
 	s.committing.Lock()
 	defer s.committing.Unlock()

@@ -8,15 +8,20 @@ import (
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/cockroachdb/errors"
 	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/tidemark-stream/tidemark/daemon/clock"
 )
 
 // health knows whether the database can still be used. Pebble calls a fatal error out through its logger and expects the process to end
 // there. We end the goroutine instead and fence the files: one pipeline's disk must not take the others down.
 type health struct {
 	log    *slog.Logger
+	clock  clock.Clock
+	grace  time.Duration
 	fenced atomic.Bool
 	broken chan struct{} // closed once err is set
 
@@ -42,8 +47,8 @@ func (h *health) failure() error {
 	return h.err
 }
 
-// run calls f, which may meet a fatal error, and returns when f does, when the store breaks, or when ctx ends; the last two leave the store
-// broken, because nobody knows what f will still do.
+// run calls f, which may meet a fatal error, and returns when f does, when the store breaks, or some time after ctx has ended; the last
+// two leave the store broken, because nobody knows what f will still do.
 func (h *health) run(ctx context.Context, what string, f func() error) error {
 	if err := h.failure(); err != nil {
 		return err
@@ -69,9 +74,18 @@ func (h *health) run(ctx context.Context, what string, f func() error) error {
 	case <-h.broken:
 		return h.failure()
 	case <-ctx.Done():
-		h.fail(fmt.Errorf("%s was given up on: %w", what, context.Cause(ctx)))
-		return h.failure()
 	}
+	// What was begun is quickly done, unless the disk hangs. Breaking the store costs its memory until the process ends.
+	grace := h.clock.NewTimer(h.grace)
+	defer grace.Stop()
+	select {
+	case err := <-done:
+		return err
+	case <-h.broken:
+	case <-grace.C():
+		h.fail(fmt.Errorf("%s was given up on after %s: %w", what, h.grace, context.Cause(ctx)))
+	}
+	return h.failure()
 }
 
 // Infof, Errorf and Fatalf make health the database's logger.

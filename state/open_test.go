@@ -2,16 +2,20 @@ package state
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 	"github.com/stretchr/testify/require"
 
+	"github.com/tidemark-stream/tidemark/daemon/clock"
 	"github.com/tidemark-stream/tidemark/state/keys"
 )
 
@@ -308,4 +312,72 @@ func TestDamageInTheMiddleOfTheLogIsNotTakenForItsEnd(t *testing.T) {
 	_, err = Open(dir, Options{})
 	require.ErrorIs(t, err, Damaged)
 	require.Contains(t, err.Error(), filepath.Base(path))
+}
+
+// stuck is a disk whose syncs hang, and that tells when the first one does.
+type stuck struct{ entered, release chan struct{} }
+
+func newStuck() stuck { return stuck{make(chan struct{}, 1), make(chan struct{})} }
+
+func (s stuck) MaybeError(op errorfs.Op) error {
+	if op.Kind == errorfs.OpFileSyncData || op.Kind == errorfs.OpFileSync {
+		select {
+		case s.entered <- struct{}{}:
+		default:
+		}
+		<-s.release
+	}
+	return nil
+}
+
+func (stuck) String() string { return "stuck" }
+
+func TestACommitIsFinishedThoughItsContextEnds(t *testing.T) {
+	hold := newStuck()
+	toggle := &errorfs.Toggle{Injector: hold}
+	clk := clock.NewVirtual(time.Unix(0, 0))
+	s := open(t, errorfs.Wrap(vfs.NewMem(), toggle), Options{Clock: clk, Grace: time.Second})
+	begin := func() (chan error, context.CancelFunc) {
+		ctx, cancel := context.WithCancel(bg)
+		done := make(chan error, 1)
+		go func() {
+			var d Delta
+			d.Put([]byte("a"), []byte("b"))
+			_, err := s.Commit(ctx, &d)
+			done <- err
+		}()
+		return done, cancel
+	}
+	graceBegins := func() bool { return clk.Pending() == 1 }
+
+	toggle.On()
+	done, cancel := begin()
+	<-hold.entered
+	cancel()
+	require.Eventually(t, graceBegins, 10*time.Second, time.Millisecond)
+	toggle.Off()
+	close(hold.release)
+	require.NoError(t, <-done)
+	v, err := s.Meta([]byte("a"))
+	require.NoError(t, err)
+	require.Equal(t, "b", string(v))
+
+	hold = newStuck()
+	toggle.Injector = hold
+	toggle.On()
+	done, cancel = begin()
+	<-hold.entered
+	cancel()
+	require.Eventually(t, graceBegins, 10*time.Second, time.Millisecond)
+	clk.Advance(time.Second)
+	err = <-done
+	require.ErrorIs(t, err, Broken)
+	require.ErrorContains(t, err, "was given up on after 1s")
+	require.ErrorIs(t, s.Err(), Broken)
+	toggle.Off()
+	close(hold.release)
+
+	done, cancel = begin()
+	cancel()
+	require.Error(t, <-done)
 }

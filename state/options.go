@@ -2,9 +2,12 @@ package state
 
 import (
 	"log/slog"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/tidemark-stream/tidemark/daemon/clock"
 )
 
 // Options say how to open a store. The zero value is a store on the local disk with the defaults named here.
@@ -12,6 +15,7 @@ type Options struct {
 	FS       vfs.FS        // default: the disk. Tests pass vfs.NewCrashableMem or a failing one
 	Logger   *slog.Logger  // default: silent. The database's chatter goes out at debug level
 	Cache    *pebble.Cache // shared block cache; default: an own one of CacheSize
+	Clock    clock.Clock   // for Grace; default: the system's
 	ReadOnly bool          // read what is there and change nothing; the directory must exist
 
 	// MustExist refuses a directory that holds no state instead of creating it.
@@ -36,6 +40,9 @@ type Options struct {
 	MaxSublevels int
 	MaxDebt      uint64
 
+	// Grace is how long work that has begun may go on after its context has ended, before the store is given up as broken. Default 10 s.
+	Grace time.Duration
+
 	// Reserve is the free space in bytes below which commits are refused before they touch the disk. Pebble cannot go on after a
 	// failed write to its log, so the last bytes are not ours to take. Default: 32 MiB, but at most an eighth of the file system.
 	Reserve uint64
@@ -55,6 +62,10 @@ func (o Options) withDefaults() Options {
 	def(&o.MaxSublevels, 20)
 	def(&o.MaxDebt, 2<<30)
 	def(&o.Reserve, 32<<20)
+	def(&o.Grace, 10*time.Second)
+	if o.Clock == nil {
+		o.Clock = clock.System()
+	}
 	return o
 }
 

@@ -2,6 +2,7 @@ package deliver
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -20,13 +21,14 @@ import (
 // are, and none comes twice.
 //
 // Letters of rows that a sink refuses belong to no checkpoint: the sink may never be asked about those rows again. [Letters.Refuse]
-// makes them safe at once, and they join the others with the next commit.
+// makes them safe at once, and they join the others with the next commit. A note of the row stays until a commit says that the sink
+// is past it, so that the same row, refused again after a crash, makes no second letter.
 type Letters struct {
 	*Outbox
 	store *state.Store
 
 	mu    sync.Mutex  // serialises Append of letters, which come from many places
-	moved []keys.Name // refused letters that were appended and that the next commit removes
+	moved []keys.Name // refused letters that the part in the making holds
 }
 
 // LettersSettings is what Letters is given.
@@ -51,6 +53,9 @@ func OpenLetters(ctx context.Context, set LettersSettings) (*Letters, error) {
 	}
 	l := &Letters{Outbox: o, store: set.Store}
 	err = set.Store.ScanMeta(keys.Name(nil).Text(kindRefused), func(name, value []byte) error {
+		if len(value) == 0 {
+			return nil // it has joined the others
+		}
 		var letter deadletter.Letter
 		if err := letter.Decode(value); err != nil {
 			return damaged(set.Store, "a dead letter", err)
@@ -82,16 +87,24 @@ func (l *Letters) append(letters []deadletter.Letter) error {
 	return l.Append(b)
 }
 
-// Refuse keeps the letter of a row that a sink refuses, and returns when it is on the disk. The same row may be refused again after a
-// crash; it is one letter as long as the first one waits for its commit.
-func (l *Letters) Refuse(ctx context.Context, sink string, number uint64, letter deadletter.Letter) error {
-	name := keys.Name(nil).Text(kindRefused).Text(sink).Number(number)
+// Refuse keeps the letter of a row that a sink refuses, and returns when it is on the disk. stable says that number means this row for
+// ever, as it does with exactly_once: then a row that was refused before is passed over.
+func (l *Letters) Refuse(ctx context.Context, sink string, number uint64, stable bool, letter deadletter.Letter) error {
+	name := refusedName(sink, number)
+	if stable {
+		note, err := l.store.Meta(name)
+		if err != nil || note != nil {
+			return err
+		}
+	} else {
+		name = name.Text(rand.Text()) // another row may have had the number before a crash
+	}
 	var d state.Delta
 	d.Put(name, letter.AppendTo(nil))
 	for {
 		_, err := l.store.Commit(ctx, &d)
 		if err == nil {
-			break
+			return l.adopt(name, letter)
 		}
 		if !errors.Is(err, state.NoSpace) || l.store.Err() != nil {
 			return err
@@ -100,7 +113,6 @@ func (l *Letters) Refuse(ctx context.Context, sink string, number uint64, letter
 			return err
 		}
 	}
-	return l.adopt(name, letter)
 }
 
 func (l *Letters) adopt(name keys.Name, letter deadletter.Letter) error {
@@ -119,7 +131,7 @@ func (l *Letters) Cut() *LettersPart {
 	return p
 }
 
-// LettersPart is a Part whose commit also forgets the refused letters that it holds.
+// LettersPart is a Part whose commit also notes which refused letters it holds.
 type LettersPart struct {
 	*Part
 	moved []keys.Name
@@ -129,7 +141,7 @@ type LettersPart struct {
 func (p *LettersPart) Contribute(d *state.Delta) {
 	p.Part.Contribute(d)
 	for _, name := range p.moved {
-		d.Remove(name)
+		d.Put(name, nil)
 	}
 }
 

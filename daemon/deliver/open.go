@@ -12,7 +12,7 @@ import (
 // Open finds out where a sink stands: what the last commit says, and what the sink itself says if it keeps books. ctx is the outbox's
 // life: Append gives up when it ends.
 func Open(ctx context.Context, set Settings) (*Outbox, error) {
-	o := &Outbox{set: set.withDefaults(), ctx: ctx, next: 1, changed: make(chan struct{})}
+	o := &Outbox{set: set.withDefaults(), ctx: ctx, next: 1, sweeps: sweeps, changed: make(chan struct{})}
 	stored, err := set.Store.Meta(sinkName(set.Name))
 	if err != nil {
 		return nil, err
@@ -24,7 +24,7 @@ func Open(ctx context.Context, set Settings) (*Outbox, error) {
 		}
 		o.next, o.acked, o.chunks = r.next, r.acked, r.chunks
 	}
-	o.deliverable = o.next
+	o.deliverable, o.recorded = o.next, o.acked
 	if err := o.removeLeftovers(ctx); err != nil {
 		return nil, err
 	}

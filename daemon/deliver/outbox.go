@@ -93,6 +93,8 @@ type Outbox struct {
 	acked       uint64        // the sink has taken all rows up to this number
 	given       uint64        // the store has given up all chunks that begin up to this number
 	garbage     bool          // the store has chunks that the sink has taken
+	sweeps      int           // commits to come that remove notes of refused rows
+	recorded    uint64        // what the last commit says of acked
 	memory      int64         // bytes of batches held
 	unstored    int64         // bytes of chunks that the store does not have
 	changed     chan struct{} // closed, and replaced, when there is more to deliver or more was taken

@@ -9,6 +9,7 @@ import (
 type Part struct {
 	outbox  *Outbox
 	next    uint64 // rows below belong to it
+	acked   uint64
 	live    uint64 // number of the first row that the store still needs
 	written []*chunk
 }
@@ -50,6 +51,12 @@ func (p *Part) Contribute(d *state.Delta) {
 	} else {
 		p.live = o.given + 1
 	}
+	if o.sweeps > 0 {
+		// A row that the last commit calls taken has its letter in this one at the latest.
+		o.sweeps--
+		d.RemoveRange(refusedName(o.set.Name, 0), refusedName(o.set.Name, o.recorded+1))
+	}
+	p.acked = r.acked
 	d.Put(sinkName(o.set.Name), r.encode())
 }
 
@@ -59,6 +66,7 @@ func (p *Part) Committed() {
 	o.stored(p.written)
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	o.recorded = p.acked
 	o.given = max(o.given, p.live-1)
 	if p.next > o.deliverable {
 		o.deliverable = p.next

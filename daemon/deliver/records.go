@@ -12,12 +12,14 @@ import (
 // The records of a sink are meta values of the store:
 //
 //	"sink", name            version | next number | taken up to | chunks | each: rows, bytes      uvarints; the chunks not yet taken, oldest first
+//	"refused", name, number   the dead letter of a row that the sink refuses, nothing once the letter has joined the others (see Letters);
+//	                        gone when the sink is past the row
 //	"outbox", name, first   a chunk of rows, see codec.go; those that the record does not name are of a checkpoint that never was
 const (
 	recordVersion = 1 // 2026: the first one
 	kindSink      = "sink"
 	kindOutbox    = "outbox"
-	kindRefused   = "refused" // see Letters
+	kindRefused   = "refused"
 )
 
 var errRecord = errors.New("damaged record")
@@ -71,6 +73,10 @@ func sinkName(sink string) keys.Name { return keys.Name(nil).Text(kindSink).Text
 
 func chunkName(sink string, first uint64) keys.Name {
 	return keys.Name(nil).Text(kindOutbox).Text(sink).Number(first)
+}
+
+func refusedName(sink string, number uint64) keys.Name {
+	return keys.Name(nil).Text(kindRefused).Text(sink).Number(number)
 }
 
 func damaged(store *state.Store, what string, err error) error {

@@ -135,7 +135,7 @@ func (f *fakeSink) Write(ctx context.Context, first uint64, b *batch.Batch) erro
 			bad = append(bad, batch.BadRow{Row: uint32(i), Code: "refused", Message: "poison"})
 		}
 	}
-	if len(bad) > 0 && f.block && len(texts) > 1 {
+	if len(bad) > 0 && f.block {
 		bad = bad[:0]
 		for i := range texts {
 			bad = append(bad, batch.BadRow{Row: uint32(i), Code: "refused", Message: "something in it is poison"})

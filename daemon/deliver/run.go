@@ -184,8 +184,11 @@ func (o *Outbox) try(ctx context.Context, first uint64, b *batch.Batch) error {
 	return err
 }
 
-// refused brings rows that will never be taken to the dead letters. A sink that refuses a whole delivery may mean a single row of it: halves
-// are tried, until each bad row stands alone (D2).
+// refused brings rows that will never be taken to the dead letters. A sink that refuses a whole delivery, and takes nothing of it, may mean
+// a single row: halves are tried, until each bad row stands alone (D2).
+//
+// The letter of a row is safe before the sink gets the next one. So a sink with books that refuses whole deliveries, without counting
+// them as taken, loses no letter in any crash; if it takes the other rows at once, a crash before the letter is written does.
 func (o *Outbox) refused(ctx context.Context, first uint64, b *batch.Batch, bad []batch.BadRow) error {
 	n := b.Alive()
 	if len(bad) >= n && n > 1 {
@@ -203,5 +206,12 @@ func (o *Outbox) refused(ctx context.Context, first uint64, b *batch.Batch, bad 
 		return fmt.Errorf("keep rows that sink %s refuses: %w", o.set.Name, err)
 	}
 	o.taken(first + uint64(n) - 1)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.sweeps = sweeps
 	return nil
 }
+
+// sweeps is how many commits after a refusal look for notes to remove. The first one says that the sink is past the row; the second may note in
+// the same breath that the letter has joined the others; the third has the last word.
+const sweeps = 3
