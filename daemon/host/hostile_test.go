@@ -233,9 +233,11 @@ func TestPluginsAreFoundInOrder(t *testing.T) {
 		}
 	}
 	require.Equal(t, []string{
+		"source blob tidemark-plugins-test: it was found in DIR2",
 		"source numbers tidemark-plugins-test: it was found in DIR2",
 		"source other_name tidemark-source-other-name: it was found in DIR1",
 		"assigner bounded tidemark-assigner-bounded: it was found in DIR1",
+		"assigner highest tidemark-plugins-test: it was found in DIR2",
 		"assigner marks tidemark-plugins-test: it was found in DIR2",
 		"assigner plain shipped: it is shipped",
 		"transform broken tidemark-plugins-test: it was found in DIR2",
