@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/tidemark-stream/tidemark/daemon/checkpoint"
+	"github.com/tidemark-stream/tidemark/daemon/deliver"
 	"github.com/tidemark-stream/tidemark/daemon/host"
 	"github.com/tidemark-stream/tidemark/daemon/plan"
 	"github.com/tidemark-stream/tidemark/daemon/shard"
@@ -34,12 +35,14 @@ type attempt struct {
 	pool    *pool
 	places  *places
 	box     *letterBox
+	letters *deliver.Letters
+	budget  *deliver.Budget
 	lanes   []*lane
 	stages  map[string]*stageNode
 	sinks   map[string]*sinkNode
 	coord   *coordinator
 	counts  *counts
-	outlets []*directOutlet
+	outlets []outlet
 
 	log         *checkpoint.Log
 	restored    *checkpoint.State // what the last commit says
@@ -83,12 +86,19 @@ func (a *attempt) close() error {
 // run starts everything, sinks first and sources last, and waits for the end.
 func (a *attempt) run(ctx context.Context) (State, error) {
 	group, inner := errgroup.WithContext(a.ctx)
+	// Whoever waits for others (an input for a barrier to be aligned, a part for its contribution to be taken) waits on a.ctx.
+	release := context.AfterFunc(inner, func() { a.cancel(context.Cause(inner)) })
+	defer release()
 	for i := range a.workers {
 		group.Go(func() error { return a.pool.run(inner, i) })
 	}
 	for _, s := range a.stages {
 		group.Go(func() error { return s.stage.Run(inner) })
 	}
+	for _, o := range a.outlets {
+		group.Go(func() error { return named("sink", o.name, o.outbox.Run(inner)) })
+	}
+	group.Go(func() error { return named("dead letters", "", a.letters.Run(inner)) })
 	for _, l := range a.lanes {
 		group.Go(func() error { return l.run(inner) })
 	}
@@ -107,6 +117,9 @@ func (a *attempt) run(ctx context.Context) (State, error) {
 		a.cancel(errDone)
 		return nil
 	})
+	if a.p.set.Drive != nil {
+		a.p.set.Drive(newDriver(a))
+	}
 	stopped := make(chan struct{})
 	group.Go(func() error { return a.watchStop(ctx, inner, stopped) })
 	err := group.Wait()
@@ -137,6 +150,9 @@ func (a *attempt) watchStop(ctx, inner context.Context, stopped chan<- struct{})
 	close(stopped)
 	a.p.enter(Stopping, nil)
 	for _, l := range a.lanes {
+		if l.align != nil {
+			l.align.stop()
+		}
 		if err := l.source.Stop(); err != nil && inner.Err() == nil {
 			return fmt.Errorf("source %s: stop: %w", l.name, err)
 		}
@@ -177,7 +193,7 @@ func isolation(s string) host.Isolation { return host.Isolation(s) }
 // startCoordinator gives the coordinator what it works with; everything is built.
 func (a *attempt) startCoordinator() {
 	c := a.coord
-	c.clock = a.p.set.Clock
+	c.clock, c.manual = a.p.set.Clock, a.p.set.Drive != nil
 	c.interval, c.minInterval, c.timeout = a.plan.Checkpoint.Interval, a.plan.Checkpoint.MinInterval, a.plan.Checkpoint.Timeout
 	c.parts = len(a.lanes) + len(a.stages)*(1+a.shards) + len(a.sinks)
 	if a.boxInputs > 0 {
@@ -185,11 +201,22 @@ func (a *attempt) startCoordinator() {
 	}
 	c.request = func(ctx context.Context, barrier uint64) error {
 		for _, l := range a.lanes {
-			if err := l.request(ctx, barrier); err != nil {
+			if err := l.request(ctx, request{kind: barrierItem, barrier: barrier}); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
 	c.commit = a.commit
+}
+
+// named says whose error it is.
+func named(kind, name string, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case name == "":
+		return fmt.Errorf("%s: %w", kind, err)
+	}
+	return fmt.Errorf("%s %s: %w", kind, name, err)
 }

@@ -90,3 +90,27 @@ func (c *columnsBranch) prepare(b *batch.Batch, out []prepared) []prepared {
 	}
 	return c.next.prepare(f, out)
 }
+
+// watermarkColumn is the name of the column that watermarkBranch adds.
+const watermarkColumn = "_watermark"
+
+// watermarkBranch adds a column with the stream's watermark when a row passes; null before the first.
+type watermarkBranch struct{ next branch }
+
+func (w watermarkBranch) prepare(b *batch.Batch, out []prepared) []prepared {
+	f := b.Fork()
+	b.Release()
+	c, now, k := f.AddColumn(watermarkColumn), f.Before, 0
+	for i := range f.N {
+		for k < len(f.Marks) && f.Marks[k].After <= uint32(i) {
+			now = f.Marks[k].Watermark
+			k++
+		}
+		if now == batch.NoWatermark {
+			c.SetNull(i)
+		} else {
+			c.SetTime(i, now)
+		}
+	}
+	return w.next.prepare(f, out)
+}

@@ -44,7 +44,7 @@ func (p *Pipeline) build(ctx context.Context) (_ *attempt, err error) {
 	if err := a.openSinks(ctx); err != nil {
 		return nil, err
 	}
-	a.box = &letterBox{want: a.coord.want}
+	a.box = &letterBox{letters: a.letters}
 	for _, s := range p.plan.Steps {
 		if keyed(s) {
 			if err := a.makeStage(s); err != nil {
@@ -57,8 +57,9 @@ func (p *Pipeline) build(ctx context.Context) (_ *attempt, err error) {
 			return nil, fmt.Errorf("transform %s: %w", s.step.Name, err)
 		}
 	}
+	members := newAlignments(p.plan)
 	for i, s := range p.plan.Sources {
-		l, err := a.makeLane(ctx, uint32(i), s)
+		l, err := a.makeLane(ctx, uint32(i), s, members[i])
 		if err != nil {
 			return nil, fmt.Errorf("source %s: %w", s.Name, err)
 		}
@@ -147,6 +148,9 @@ func (a *attempt) branch(r *path) (branch, []terminal, error) {
 		}
 		b = c
 	}
+	if r.in.Watermark {
+		b = watermarkBranch{b}
+	}
 	return b, append(append([]terminal(nil), ends...), letters.readers.ends...), nil
 }
 
@@ -234,10 +238,13 @@ func (a *attempt) sinkInput(r *path, letters *letterWriter) (*sinkInput, error) 
 func (a *attempt) makeStage(s *plan.Step) error {
 	n := &stageNode{step: s, operator: operatorID(s.Name), output: &stageOutput{}}
 	cfg := shard.Config{
-		Name: s.Name, Inputs: a.graph.inputs[s.Name], Shards: a.shards, Clock: a.p.set.Clock, Watermark: batch.NoWatermark,
+		Name: s.Name, Inputs: a.graph.inputs[s.Name], Shards: a.shards, Clock: a.p.set.Clock, Manual: a.p.set.Drive != nil, Watermark: batch.NoWatermark,
 		Downstream: n.output,
 		Snapshot:   func(barrier uint64, i int, op window.Operator) error { return a.snapshot(n, barrier, i, op) },
 		Aligned: func(barrier uint64, w int64) error {
+			if isProbe(barrier) {
+				return a.coord.contribute(a.ctx, barrier, nil)
+			}
 			snap := stageSnapshot{watermark: w}
 			if n.valve != nil {
 				snap.valve = n.valve.Snapshot(nil)
@@ -286,19 +293,25 @@ func (a *attempt) wireStage(n *stageNode) (err error) {
 		return err
 	}
 	out.late, out.latePort = n.writer.late, n.writer.readers
+	for _, end := range out.latePort.ends {
+		if _, ok := end.(stageInput); ok {
+			out.lateStages = true
+		}
+	}
 	return nil
 }
 
 // makeLane opens a source and its assigner, and builds the lane.
-func (a *attempt) makeLane(ctx context.Context, number uint32, s *plan.Source) (*lane, error) {
+func (a *attempt) makeLane(ctx context.Context, number uint32, s *plan.Source, align *alignMember) (*lane, error) {
 	restored := a.restoredLane(s.Name)
 	c := laneConfig{
 		name: s.Name, number: number, clock: a.p.set.Clock, pool: a.pool, interval: s.Interval, places: a.places,
 		maxAhead: watermark.MaxAhead{Limit: s.MaxAhead}, lateness: watermark.NewLateness(), restored: restored.partitions,
 		gate: a.gate, finished: a.laneFinished, notice: a.notice(s.Name), eventTime: s.Rule == plan.AssignerTime || s.Rule == plan.SourceTime,
 		settings: watermark.PartitionsSettings{
-			IdleAfter: s.IdleAfter.Milliseconds(), AnnounceOnRow: true, Granularity: s.Bucket.Size, Offset: s.Bucket.Offset,
+			IdleAfter: s.IdleAfter.Milliseconds(), AnnounceOnRow: true, Granularity: s.Bucket.Size, Offset: s.Bucket.Offset, Began: a.now(),
 		},
+		manual: a.p.set.Drive != nil, trace: a.p.set.Trace, align: align,
 		contribute: func(barrier uint64, snap laneSnapshot) error {
 			return a.coord.contribute(a.ctx, barrier, func(c *cut) { c.lanes[s.Name] = snap })
 		},
@@ -310,11 +323,7 @@ func (a *attempt) makeLane(ctx context.Context, number uint32, s *plan.Source) (
 		c.jumps = watermark.NewJumpGuard(watermark.JumpSettings{
 			Span: s.Confirm.Span.Milliseconds(), Records: s.Confirm.Records, Partitions: s.Confirm.Partitions, Patience: s.Confirm.Hold,
 		})
-		if len(restored.guard) > 0 {
-			if err := c.jumps.Restore(restored.guard); err != nil {
-				return nil, err
-			}
-		}
+		c.guard = restored.guard
 	}
 	if s.Decode != nil {
 		c.headers = decode.NewHeaders(*s.Decode)

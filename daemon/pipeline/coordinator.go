@@ -5,10 +5,9 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/tidemark-stream/tidemark/daemon/checkpoint"
 	"github.com/tidemark-stream/tidemark/daemon/clock"
+	"github.com/tidemark-stream/tidemark/daemon/deliver"
 	"github.com/tidemark-stream/tidemark/state"
-	"github.com/tidemark-stream/tidemark/state/deadletter"
 )
 
 // cut is one checkpoint in the making: what every part of the graph has contributed at the place of its barrier.
@@ -17,9 +16,9 @@ type cut struct {
 	lanes   map[string]laneSnapshot
 	stages  map[string]stageSnapshot
 	deltas  []*state.Delta
-	letters []deadletter.Letter
-	parts   []checkpoint.Contributor // of the sinks
-	taken   time.Duration            // from the request to the last contribution
+	letters *deliver.LettersPart
+	parts   []*deliver.Part // of the sinks
+	taken   time.Duration   // from the request to the last contribution
 }
 
 // stageSnapshot is a stage's part of a checkpoint beside its shards' deltas.
@@ -49,10 +48,25 @@ type coordinator struct {
 	contributions chan contribution
 	wanted        chan struct{} // results wait for a commit
 	over          chan struct{} // closed when all sources have ended or stopped: one last cut
+	orders        chan order
+	manual        bool // cuts are made to order only, and at the end
 }
 
+// order asks for a cut now, or for a probe: a barrier that passes everything and leaves nothing behind. When it has arrived everywhere,
+// all that went before it has been worked through.
+type order struct {
+	probe bool
+	done  chan<- error // gets the outcome; has room for it
+}
+
+// probeBit marks the barriers of probes. Whoever is passed by one contributes nothing and keeps what it has.
+const probeBit = 1 << 63
+
+func isProbe(barrier uint64) bool { return barrier&probeBit != 0 }
+
 func newCoordinator() *coordinator {
-	return &coordinator{contributions: make(chan contribution, 64), wanted: make(chan struct{}, 1), over: make(chan struct{}), next: 1}
+	return &coordinator{contributions: make(chan contribution, 64), wanted: make(chan struct{}, 1), over: make(chan struct{}),
+		orders: make(chan order), next: 1}
 }
 
 // contribute hands in a part of the cut of a barrier.
@@ -77,17 +91,20 @@ func (c *coordinator) want() {
 func (c *coordinator) run(ctx context.Context) error {
 	last := c.clock.Now()
 	for {
-		final, err := c.pause(ctx, last)
+		final, ordered, err := c.pause(ctx, last)
 		if err != nil {
 			return quiet(ctx, err)
 		}
-		last = c.clock.Now()
-		made, err := c.cut(ctx)
+		probe := ordered != nil && ordered.probe
+		if !probe {
+			last = c.clock.Now()
+		}
+		err = c.once(ctx, probe)
+		if ordered != nil {
+			ordered.done <- err
+		}
 		if err != nil {
 			return quiet(ctx, err)
-		}
-		if err := c.commit(ctx, made); err != nil {
-			return quiet(ctx, fmt.Errorf("checkpoint: %w", err))
 		}
 		if final {
 			return nil
@@ -95,38 +112,75 @@ func (c *coordinator) run(ctx context.Context) error {
 	}
 }
 
-// pause waits until the next cut is due.
-func (c *coordinator) pause(ctx context.Context, last time.Time) (final bool, err error) {
-	due := c.clock.NewTimer(max(0, c.interval-c.clock.Since(last)))
-	defer due.Stop()
-	select {
-	case <-due.C():
-		return false, nil
-	case <-c.over:
-		return true, nil
-	case <-ctx.Done():
-		return false, context.Cause(ctx)
-	case <-c.wanted:
+func (c *coordinator) once(ctx context.Context, probe bool) error {
+	made, err := c.cut(ctx, probe)
+	if err != nil || probe {
+		return err
 	}
-	early := c.clock.NewTimer(max(0, c.minInterval-c.clock.Since(last)))
-	defer early.Stop()
+	if err := c.commit(ctx, made); err != nil {
+		return fmt.Errorf("checkpoint: %w", err)
+	}
+	return nil
+}
+
+// order has a cut or a probe made and waits for it.
+func (c *coordinator) order(ctx context.Context, probe bool) error {
+	done := make(chan error, 1)
 	select {
-	case <-early.C():
-		return false, nil
-	case <-c.over:
-		return true, nil
+	case c.orders <- order{probe, done}:
 	case <-ctx.Done():
-		return false, context.Cause(ctx)
+		return context.Cause(ctx)
+	}
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return context.Cause(ctx)
 	}
 }
 
-// cut sends a barrier through the graph and collects what comes of it.
-func (c *coordinator) cut(ctx context.Context) (*cut, error) {
-	select { // what waits now will be in this cut
-	case <-c.wanted:
-	default:
+// pause waits until the next cut is due, or ordered.
+func (c *coordinator) pause(ctx context.Context, last time.Time) (final bool, ordered *order, err error) {
+	var due, early <-chan time.Time
+	wanted := c.wanted
+	if c.manual {
+		wanted = nil
+	} else {
+		timer := c.clock.NewTimer(max(0, c.interval-c.clock.Since(last)))
+		defer timer.Stop()
+		due = timer.C()
 	}
+	for {
+		select {
+		case <-due:
+			return false, nil, nil
+		case <-early:
+			return false, nil, nil
+		case <-c.over:
+			return true, nil, nil
+		case o := <-c.orders:
+			return false, &o, nil
+		case <-wanted:
+			timer := c.clock.NewTimer(max(0, c.minInterval-c.clock.Since(last)))
+			defer timer.Stop()
+			early, wanted = timer.C(), nil
+		case <-ctx.Done():
+			return false, nil, context.Cause(ctx)
+		}
+	}
+}
+
+// cut sends a barrier through the graph and collects what comes of it. A probe gathers nothing.
+func (c *coordinator) cut(ctx context.Context, probe bool) (*cut, error) {
 	made := &cut{barrier: c.next, lanes: map[string]laneSnapshot{}, stages: map[string]stageSnapshot{}}
+	if probe {
+		made.barrier |= probeBit
+	} else {
+		select { // what waits now will be in this cut
+		case <-c.wanted:
+		default:
+		}
+	}
 	c.next++
 	begun := c.clock.Now()
 	if err := c.request(ctx, made.barrier); err != nil {
@@ -138,7 +192,9 @@ func (c *coordinator) cut(ctx context.Context) (*cut, error) {
 			if part.barrier != made.barrier {
 				return nil, fmt.Errorf("a contribution to barrier %d while %d is being collected", part.barrier, made.barrier)
 			}
-			part.apply(made)
+			if part.apply != nil {
+				part.apply(made)
+			}
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		}

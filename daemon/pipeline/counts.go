@@ -21,10 +21,7 @@ type counts struct {
 	commitBytes atomic.Int64
 }
 
-type sinkCounts struct {
-	Rows  atomic.Int64 // handed to the sink and taken
-	Bytes atomic.Int64
-}
+type sinkCounts struct{ Refused atomic.Int64 } // rows that the sink will never take
 
 func newCounts(p *plan.Plan) *counts {
 	c := &counts{steps: map[string]*stepCounts{}, sinks: map[string]*sinkCounts{}}
@@ -68,6 +65,9 @@ type SourceSummary struct {
 	Rejected int64              `json:"rejected"`
 	Markers  int64              `json:"markers"`
 	Out      int64              `json:"out"`
+	Ignored  int64              `json:"ignored_watermarks,omitempty"`       // that would have gone back
+	TooFar   int64              `json:"watermarks_too_far_ahead,omitempty"` // of the clock, by max_ahead
+	Suspect  int64              `json:"suspect_timestamps,omitempty"`       // outside of 1990 to 2100, since the unit has looked wrong
 	Lateness []watermark.Advice `json:"lateness,omitempty"`
 }
 
@@ -87,8 +87,10 @@ type StepSummary struct {
 
 // SinkSummary is a sink's share.
 type SinkSummary struct {
-	Name string `json:"name"`
-	Rows int64  `json:"rows"`
+	Name    string `json:"name"`
+	Rows    int64  `json:"rows"`    // taken by the sink
+	Waiting int64  `json:"waiting"` // not taken yet
+	Refused int64  `json:"refused,omitempty"`
 }
 
 // Summary adds up all attempts. It may be called at any time.
@@ -137,6 +139,7 @@ func (s *Summary) add(a *attempt) {
 	for i, l := range a.lanes {
 		e := entry(&s.Sources, func(e *SourceSummary) *string { return &e.Name }, l.name)
 		in, rejected, markers, out := l.counts.In.Load(), l.counts.Rejected.Load(), l.counts.Markers.Load(), l.counts.Out.Load()
+		e.Ignored, e.TooFar, e.Suspect = e.Ignored+l.counts.Ignored.Load(), e.TooFar+l.counts.TooFar.Load(), e.Suspect+l.counts.Suspect.Load()
 		e.In, e.Rejected, e.Markers, e.Out = e.In+in, e.Rejected+rejected, e.Markers+markers, e.Out+out
 		s.In, s.Rejected, s.Markers, s.Bytes = s.In+in, s.Rejected+rejected, s.Markers+markers, s.Bytes+l.counts.Bytes.Load()
 		l.latenessMu.Lock()
@@ -174,10 +177,11 @@ func (s *Summary) add(a *attempt) {
 		s.Firings += n.stage.Firings()
 		s.Open += e.Open
 	}
-	for _, sk := range a.plan.Sinks {
-		e := entry(&s.Sinks, func(e *SinkSummary) *string { return &e.Name }, sk.Name)
-		rows := a.counts.sinks[sk.Name].Rows.Load()
-		e.Rows += rows
+	for _, o := range a.outlets {
+		e := entry(&s.Sinks, func(e *SinkSummary) *string { return &e.Name }, o.name)
+		status, refused := o.outbox.Status(), a.counts.sinks[o.name].Refused.Load()
+		rows := int64(status.Taken-o.before) - refused
+		e.Rows, e.Refused, e.Waiting = e.Rows+rows, e.Refused+refused, int64(status.Waiting)
 		s.Delivered += rows
 	}
 	s.DeadLetters += a.counts.deadLetters.Load()
@@ -219,6 +223,15 @@ func (s *Summary) Check() error {
 func (s *Summary) Remarks() []string {
 	var out []string
 	for _, src := range s.Sources {
+		if src.Ignored > 0 {
+			out = append(out, fmt.Sprintf("source %s: %s ignored, because time does not go back", src.Name, counted(src.Ignored, "watermark was", "watermarks were")))
+		}
+		if src.TooFar > 0 {
+			out = append(out, fmt.Sprintf("source %s: %s further ahead of the clock than max_ahead, and ignored", src.Name, counted(src.TooFar, "watermark was", "watermarks were")))
+		}
+		if src.Suspect > 0 {
+			out = append(out, fmt.Sprintf("source %s: %s outside of 1990 to 2100; the unit is probably another one", src.Name, counted(src.Suspect, "timestamp lies", "timestamps lie")))
+		}
 		if len(src.Lateness) == 0 {
 			continue
 		}
@@ -229,6 +242,13 @@ func (s *Summary) Remarks() []string {
 		out = append(out, fmt.Sprintf("source %s would have had late records: %s", src.Name, strings.Join(parts, ", ")))
 	}
 	return out
+}
+
+func counted(n int64, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
 }
 
 // State is what the pipeline is doing.

@@ -18,22 +18,23 @@ type path struct {
 // graph is a plan's wiring, path by path.
 type graph struct {
 	plan    *plan.Plan
-	sources map[string]*ports // by source
-	stages  map[string]*ports // by window step
-	inputs  map[string]int    // number of inputs of each stage and sink
+	sources map[string]*ports   // by source
+	stages  map[string]*ports   // by window step
+	inputs  map[string]int      // number of inputs of each stage and sink
+	feeds   map[string][]string // which source or stage is behind each of them
 }
 
 // ports are the readers of a component that has streams of its own.
 type ports struct{ main, errors, late []*path }
 
 func newGraph(p *plan.Plan) *graph {
-	g := &graph{plan: p, sources: map[string]*ports{}, stages: map[string]*ports{}, inputs: map[string]int{}}
+	g := &graph{plan: p, sources: map[string]*ports{}, stages: map[string]*ports{}, inputs: map[string]int{}, feeds: map[string][]string{}}
 	for _, s := range p.Sources {
-		g.sources[s.Name] = &ports{main: g.readers(s.Name, plan.Main), errors: g.readers(s.Name, plan.Errors)}
+		g.sources[s.Name] = &ports{main: g.readers(s.Name, s.Name, plan.Main), errors: g.readers(s.Name, s.Name, plan.Errors)}
 	}
 	for _, s := range p.Steps {
 		if keyed(s) {
-			g.stages[s.Name] = &ports{main: g.readers(s.Name, plan.Main), late: g.readers(s.Name, plan.Late)}
+			g.stages[s.Name] = &ports{main: g.readers(s.Name, s.Name, plan.Main), late: g.readers(s.Name, s.Name, plan.Late)}
 		}
 	}
 	return g
@@ -42,7 +43,8 @@ func newGraph(p *plan.Plan) *graph {
 // keyed reports whether a step has state by key, and so shards.
 func keyed(s *plan.Step) bool { return s.Window != nil || s.Dedup != nil }
 
-func (g *graph) readers(from string, port plan.Port) []*path {
+// readers builds the paths from a port. origin is the source or stage whose stream it is.
+func (g *graph) readers(origin, from string, port plan.Port) []*path {
 	var out []*path
 	for _, r := range g.plan.Readers(from, port) {
 		p := &path{}
@@ -56,11 +58,12 @@ func (g *graph) readers(from string, port plan.Port) []*path {
 		if p.sink != nil || keyed(p.step) {
 			p.input = g.inputs[r.Name]
 			g.inputs[r.Name]++
+			g.feeds[r.Name] = append(g.feeds[r.Name], origin)
 		} else {
-			p.main = g.readers(r.Name, plan.Main)
+			p.main = g.readers(origin, r.Name, plan.Main)
 		}
 		if p.step != nil {
-			p.errors = g.readers(r.Name, plan.Errors)
+			p.errors = g.readers(origin, r.Name, plan.Errors)
 		}
 		out = append(out, p)
 	}

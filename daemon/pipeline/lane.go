@@ -55,7 +55,11 @@ type laneConfig struct {
 	restored  map[string]partitionState
 	// contribute hands in the lane's part of a checkpoint.
 	contribute func(barrier uint64, s laneSnapshot) error
-	finished   func() // called once, when the source has ended or stopped and everything is sent
+	finished   func()                              // called once, when the source has ended or stopped and everything is sent
+	trace      func(source string, b *batch.Batch) // or nil: is shown each batch with its times and the source's marks
+	manual     bool                                // no alarms of its own: ticks come as requests
+	align      *alignMember
+	guard      []byte // what the last commit says about jumps
 }
 
 // lane is the way of one source's batches up to the inputs of stages and sinks. Five steps work side by side, and items stay in
@@ -73,12 +77,18 @@ type lane struct {
 	decoded  chan *item
 	assigned chan *item
 	ready    chan *item
-	requests chan uint64
+	requests chan request
 
-	gated atomic.Bool                 // intake waits for room
-	asks  chan chan<- watermarkStatus // questions for answers
+	gated       atomic.Bool // intake waits for room, or for slower sources
+	implausible atomic.Bool // decode.NoticeImplausible has been given
 
-	// Owned by answers.
+	// Owned by calls.
+	open  []uint32          // partitions that have an instance of the assigner
+	names map[uint32]string // partitions with a state in the jump guard
+	away  map[string]uint32 // those of an earlier run that have not come back, with their stand-in numbers
+
+	// Owned by answers, which changes combine under statusMu.
+	statusMu sync.Mutex
 	combine  *watermark.Partitions
 	arrivals *watermark.Ingestion // rule ingestionTime
 	marks    []batch.Mark
@@ -96,15 +106,6 @@ type lane struct {
 	watermark atomic.Int64 // the combined one
 }
 
-// watermarkStatus is what a lane knows about its watermark.
-type watermarkStatus struct {
-	Combined   int64
-	Idle       bool
-	Partitions []watermark.PartitionStatus
-	Holding    watermark.Holding
-	Held       bool // Holding is set
-}
-
 // laneCounts are the counters of one lane; each is added to by one goroutine.
 type laneCounts struct {
 	In       atomic.Int64 // records that came in, those a source rejected included
@@ -112,6 +113,9 @@ type laneCounts struct {
 	Rejected atomic.Int64 // went to the errors port
 	Markers  atomic.Int64 // carried time and not data
 	Out      atomic.Int64 // went on to the main port
+	Ignored  atomic.Int64 // watermarks that would have gone back
+	TooFar   atomic.Int64 // watermarks further ahead of the clock than max_ahead allows
+	Suspect  atomic.Int64 // timestamps outside of 1990 to 2100, since some have looked like another unit than the declared one
 	Ended    atomic.Bool
 }
 
@@ -155,8 +159,15 @@ const (
 	sourceEndItem
 	sourceStopItem
 	tickItem
+	alarmItem // a partition may have become idle; only in manual lanes, others have a timer
 	barrierItem
 )
+
+// request is something that enters a lane between two batches.
+type request struct {
+	kind    itemKind // barrierItem; in manual lanes also tickItem and alarmItem
+	barrier uint64
+}
 
 // item is one thing that travels through a lane.
 type item struct {
@@ -184,8 +195,9 @@ func newLane(c laneConfig) *lane {
 		decoded:    make(chan *item, 2*c.pool.workers),
 		assigned:   make(chan *item, wire.Credits),
 		ready:      make(chan *item, 2*c.pool.workers),
-		requests:   make(chan uint64, 1),
-		asks:       make(chan chan<- watermarkStatus),
+		requests:   make(chan request, 1),
+		names:      map[uint32]string{},
+		away:       map[string]uint32{},
 		combine:    watermark.NewPartitions(c.settings),
 		arrivals:   watermark.NewIngestion(c.interval.Milliseconds()),
 		partitions: map[uint32]*partition{},
@@ -226,10 +238,10 @@ func (l *lane) named(step string, err error) error {
 	return fmt.Errorf("source %s: %s: %w", l.name, step, err)
 }
 
-// request asks for a barrier at the next place between two batches.
-func (l *lane) request(ctx context.Context, barrier uint64) error {
+// request asks for a barrier or a tick at the next place between two batches.
+func (l *lane) request(ctx context.Context, r request) error {
 	select {
-	case l.requests <- barrier:
+	case l.requests <- r:
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
@@ -260,6 +272,11 @@ func (l *lane) intake(ctx context.Context) error {
 				return nil
 			}
 			return err
+		}
+		if ev.Kind == wire.SourceBatch && l.align != nil {
+			if err := l.align.wait(ctx, &l.gated); err != nil {
+				return quiet(ctx, err)
+			}
 		}
 		it := &item{partition: ev.Partition, name: ev.Name, position: ev.Position, batch: ev.Batch}
 		switch ev.Kind {
@@ -309,6 +326,9 @@ func (l *lane) columnize(worker int, it *item, now int64) {
 	c := l.columns[worker]
 	it.deferred = c.Columns(it.batch, now)
 	for _, n := range c.notices() {
+		if n.Code == decode.NoticeImplausible {
+			l.implausible.Store(true)
+		}
 		l.notice(n)
 	}
 }

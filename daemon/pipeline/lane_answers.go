@@ -18,7 +18,7 @@ func (l *lane) answers(ctx context.Context) error {
 	armed := int64(watermark.Never)
 	for {
 		// Activity only moves the moment of idleness away, so the alarm is set when none is, and looks again when it rings.
-		if next := l.combine.NextTick(); next < armed {
+		if next := l.combine.NextTick(); next < armed && !l.manual {
 			alarm.Reset(max(0, time.UnixMilli(next).Sub(l.clock.Now())))
 			armed = next
 		}
@@ -29,17 +29,12 @@ func (l *lane) answers(ctx context.Context) error {
 			}
 		case <-alarm.C():
 			armed = watermark.Never
-			now := l.now()
-			l.hold(now)
 			if len(l.assigned) > 0 || len(l.decoded) > 0 {
 				continue // not silence: we are behind
 			}
-			l.events = l.combine.Tick(now, l.events[:0])
-			if err := l.pass(ctx, &item{kind: tickItem}); err != nil {
+			if err := l.answer(ctx, &item{kind: alarmItem}); err != nil {
 				return quiet(ctx, err)
 			}
-		case reply := <-l.asks:
-			reply <- l.status()
 		case <-ctx.Done():
 			return nil
 		}
@@ -55,11 +50,27 @@ func (l *lane) answer(ctx context.Context, it *item) error {
 		}
 	}
 	now := l.now()
+	if it.kind == batchItem {
+		l.stamp(it.batch, it.deferred, got.Markers, now)
+	}
+	l.statusMu.Lock()
 	l.hold(now)
 	l.events = l.events[:0]
+	l.combineItem(it, got, now)
+	l.report()
+	l.statusMu.Unlock()
+	if it.kind == batchItem {
+		it.done = make(chan struct{}, 1)
+		return l.submit(ctx, it)
+	}
+	return l.pass(ctx, it)
+}
+
+// combineItem tells the combination of the partitions' watermarks what an item means; l.statusMu is held.
+func (l *lane) combineItem(it *item, got wire.AssignerEvent, now int64) {
 	switch it.kind {
 	case batchItem:
-		return l.assignedBatch(ctx, it, got.Markers, now)
+		l.combineBatch(it, now)
 	case addedItem:
 		l.combine.Add(it.partition, now)
 		if s, ok := l.restored[it.name]; ok && s.watermark != batch.NoWatermark {
@@ -82,14 +93,19 @@ func (l *lane) answer(ctx context.Context, it *item) error {
 			}
 		}
 		for _, w := range got.Watermarks {
-			if w.Watermark != batch.NoWatermark && !l.combine.Check(w.Partition, now) {
+			if w.Watermark != batch.NoWatermark && !l.combine.Check(w.Partition, now) && !l.tooFar(w.Watermark, now) {
 				l.combine.Defer(w.Partition, w.Watermark, now)
 			}
 		}
 		l.events = l.combine.Combine(l.events)
+	case alarmItem:
+		l.events = l.combine.Tick(now, l.events)
 	case sourceEndItem:
 		l.events = l.combine.Finish(l.events)
 	case barrierItem:
+		if isProbe(it.barrier) {
+			return
+		}
 		it.states = append([]wire.PartitionState(nil), got.States...)
 		for i := range it.states {
 			it.states[i].State = append([]byte(nil), it.states[i].State...)
@@ -101,7 +117,6 @@ func (l *lane) answer(ctx context.Context, it *item) error {
 		}
 		it.combined = l.combine.Watermark()
 	}
-	return l.pass(ctx, it)
 }
 
 // hold stops the partitions' idleness clocks while intake waits for room: then it is us who are silent.
@@ -121,10 +136,24 @@ func (l *lane) hold(now int64) {
 	}
 }
 
-func (l *lane) status() watermarkStatus {
-	s := watermarkStatus{Combined: l.combine.Watermark(), Idle: l.combine.IsIdle(), Partitions: l.combine.Status(nil)}
-	s.Holding, s.Held = l.combine.Holding()
-	return s
+// report publishes where the combination stands; l.statusMu is held.
+func (l *lane) report() {
+	l.watermark.Store(l.combine.Watermark())
+	l.counts.Ignored.Store(int64(l.combine.Ignored()))
+	if l.align != nil {
+		l.align.report(l.combine.Watermark(), l.combine.IsIdle())
+	}
+}
+
+// tooFar reports, and counts, a watermark that max_ahead does not believe: whoever said it (a marker, a source, a plugin) has a wrong
+// clock, and everybody else would be late by it.
+func (l *lane) tooFar(w, now int64) bool {
+	if l.maxAhead.Limit <= 0 {
+		return false
+	}
+	_, dropped := l.maxAhead.Marks([]batch.Mark{{Watermark: w}}, now)
+	l.counts.TooFar.Add(int64(dropped))
+	return dropped > 0
 }
 
 // pass sends on an item that is no batch, with the changes of the combined watermark it has caused.
@@ -138,7 +167,6 @@ func (l *lane) pass(ctx context.Context, it *item) error {
 			it.idle = append(it.idle, e.Kind == watermark.Idle)
 		}
 	}
-	l.watermark.Store(l.combine.Watermark())
 	if len(marks) > 0 {
 		b := batch.Get()
 		b.Marks = append(b.Marks, marks...)
@@ -154,8 +182,8 @@ func (l *lane) pass(ctx context.Context, it *item) error {
 	return send(ctx, l.ready, it)
 }
 
-func (l *lane) assignedBatch(ctx context.Context, it *item, markers []uint32, now int64) error {
-	b := it.batch
+// stamp gives a batch the times and marks that it goes on with.
+func (l *lane) stamp(b *batch.Batch, deferred []batch.BadRow, markers []uint32, now int64) {
 	if l.rule == ingestionTime || l.rule == processingTime {
 		arrival := l.arrivals.Arrive(now)
 		b.Times = b.Times[:0]
@@ -168,26 +196,51 @@ func (l *lane) assignedBatch(ctx context.Context, it *item, markers []uint32, no
 		}
 	}
 	if l.eventTime {
-		refuseTimeless(b, it.deferred, markers)
+		refuseTimeless(b, deferred, markers)
+	}
+	if l.implausible.Load() {
+		l.counts.Suspect.Add(suspects(b))
+	}
+	if l.maxAhead.Limit > 0 {
+		var dropped int
+		b.Marks, dropped = l.maxAhead.Marks(b.Marks, now)
+		l.counts.TooFar.Add(int64(dropped))
 	}
 	l.latenessMu.Lock()
-	l.lateness.Observe(it.partition, b.Times, b.Sel)
+	l.lateness.Observe(b.Partition, b.Times, b.Sel)
 	l.latenessMu.Unlock()
-	var activated bool
-	l.marks, activated = l.combine.Apply(it.partition, b.N, b.Marks, now, l.marks[:0])
-	b.Marks = append(b.Marks[:0], l.marks...)
-	if activated {
-		it.idle = append(it.idle, false)
-	}
 	if len(markers) > 0 {
 		l.counts.Markers.Add(int64(len(markers)))
 		if !l.keep {
 			b.Sel = without(b.Select(), markers)
 		}
 	}
-	l.watermark.Store(l.combine.Watermark())
-	it.done = make(chan struct{}, 1)
-	return l.submit(ctx, it)
+}
+
+// suspects counts the times that hardly anybody means.
+func suspects(b *batch.Batch) (n int64) {
+	const from, to = 631152000000, 4102444800000 // 1990, 2100
+	for _, t := range b.Times {
+		if t != batch.NoTimestamp && (t < from || t >= to) {
+			n++
+		}
+	}
+	return n
+}
+
+// combineBatch replaces a batch's marks, which are its partition's, by those of the whole source.
+func (l *lane) combineBatch(it *item, now int64) {
+	b := it.batch
+	b.Before = l.combine.Watermark()
+	var activated bool
+	l.marks, activated = l.combine.Apply(it.partition, b.N, b.Marks, now, l.marks[:0])
+	b.Marks = append(b.Marks[:0], l.marks...)
+	if activated {
+		it.idle = append(it.idle, false)
+	}
+	if l.trace != nil {
+		l.trace(l.name, b)
+	}
 }
 
 // refuseTimeless refuses the alive rows that have no time and are no markers. Reasons that decoding has found are given again.

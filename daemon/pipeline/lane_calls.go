@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/tidemark-stream/tidemark/sdk/batch"
@@ -10,30 +11,47 @@ import (
 // calls guards batches and calls the assigner.
 func (l *lane) calls(ctx context.Context) error {
 	var tick <-chan time.Time
-	if l.rule == ingestionTime || l.rule == pluginTime && l.periodic && l.interval > 0 {
-		t := l.clock.NewTicker(max(l.interval, time.Millisecond))
+	if every := l.tickEvery(); every > 0 && !l.manual {
+		t := l.clock.NewTicker(every)
 		defer t.Stop()
 		tick = t.C()
 	}
-	var open []uint32 // partitions that have an instance
+	if err := l.restoreGuard(); err != nil {
+		return err
+	}
 	for {
 		var it *item
 		select {
 		case it = <-l.decoded:
-		case id := <-l.requests:
-			it = &item{kind: barrierItem, barrier: id}
+		case r := <-l.requests:
+			if isProbe(r.barrier) { // it speaks for what has been taken in before
+				for len(l.decoded) > 0 {
+					if err := l.call(ctx, <-l.decoded); err != nil {
+						return quiet(ctx, err)
+					}
+				}
+			}
+			it = &item{kind: r.kind, barrier: r.barrier}
 		case <-tick:
 			it = &item{kind: tickItem}
 		case <-ctx.Done():
 			return nil
 		}
-		if err := l.call(ctx, it, &open); err != nil {
+		if err := l.call(ctx, it); err != nil {
 			return quiet(ctx, err)
 		}
 	}
 }
 
-func (l *lane) call(ctx context.Context, it *item, open *[]uint32) error {
+// tickEvery is how often the generators are asked by the clock; 0: not at all.
+func (l *lane) tickEvery() time.Duration {
+	if l.rule == ingestionTime || l.rule == pluginTime && l.periodic && l.interval > 0 {
+		return max(l.interval, time.Millisecond)
+	}
+	return 0
+}
+
+func (l *lane) call(ctx context.Context, it *item) error {
 	assign := l.rule == pluginTime
 	switch it.kind {
 	case batchItem:
@@ -43,10 +61,9 @@ func (l *lane) call(ctx context.Context, it *item, open *[]uint32) error {
 		if l.maxAhead.Limit > 0 {
 			now := l.now()
 			l.maxAhead.Apply(it.batch, now)
-			it.batch.Marks, _ = l.maxAhead.Marks(it.batch.Marks, now)
 		}
 		if l.jumps != nil {
-			return l.callAll(ctx, it.partition, l.jumps.Apply(it.batch, nil))
+			return l.callAll(ctx, l.jumps.Apply(it.batch, nil))
 		}
 		return l.callBatch(ctx, it)
 	case addedItem:
@@ -54,13 +71,15 @@ func (l *lane) call(ctx context.Context, it *item, open *[]uint32) error {
 			if err := l.assigner.AddPartition(it.partition, it.name, l.restored[it.name].assigner); err != nil {
 				return err
 			}
-			*open = append(*open, it.partition)
+			l.open = append(l.open, it.partition)
 		}
+		l.guardAdded(it.partition, it.name)
 	case endedItem:
 		if l.jumps != nil {
-			if err := l.callAll(ctx, it.partition, l.jumps.End(it.partition, nil)); err != nil {
+			if err := l.callAll(ctx, l.jumps.End(it.partition, nil)); err != nil {
 				return err
 			}
+			delete(l.names, it.partition)
 		}
 		if assign {
 			if l.periodic && l.interval > 0 { // its last word
@@ -71,24 +90,25 @@ func (l *lane) call(ctx context.Context, it *item, open *[]uint32) error {
 			if err := l.assigner.RemovePartition(it.partition); err != nil {
 				return err
 			}
-			kept := (*open)[:0]
-			for _, p := range *open {
-				if p != it.partition {
-					kept = append(kept, p)
-				}
-			}
-			*open = kept
+			l.open = slices.DeleteFunc(l.open, func(p uint32) bool { return p == it.partition })
+		}
+	case sourceEndItem:
+		if err := l.endAway(ctx); err != nil {
+			return err
 		}
 	case tickItem:
 		if assign {
-			if len(*open) == 0 {
+			if len(l.open) == 0 {
 				return nil
 			}
-			return l.callTick(ctx, *open)
+			return l.callTick(ctx, l.open)
 		}
 	case barrierItem:
+		if isProbe(it.barrier) {
+			break
+		}
 		if l.jumps != nil {
-			it.guard = l.jumps.Snapshot(nil)
+			it.guard = l.guardSnapshot()
 		}
 		if assign {
 			if err := l.assigner.Barrier(it.barrier); err != nil {
@@ -110,9 +130,10 @@ func (l *lane) callBatch(ctx context.Context, it *item) error {
 	return send(ctx, l.assigned, it)
 }
 
-func (l *lane) callAll(ctx context.Context, partition uint32, batches []*batch.Batch) error {
+// callAll goes on with what came out of the jump guard: batches of any partition, since partitions can vouch for each other.
+func (l *lane) callAll(ctx context.Context, batches []*batch.Batch) error {
 	for _, b := range batches {
-		if err := l.callBatch(ctx, &item{partition: partition, batch: b}); err != nil {
+		if err := l.callBatch(ctx, &item{partition: b.Partition, batch: b}); err != nil {
 			return err
 		}
 	}

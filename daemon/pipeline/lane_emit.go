@@ -49,7 +49,11 @@ func (l *lane) emitItem(ctx context.Context, it *item) error {
 		l.counts.Ended.Store(true)
 		defer l.finished()
 	case barrierItem:
-		if err := l.contribute(it.barrier, l.snapshot(it)); err != nil {
+		var snap laneSnapshot
+		if !isProbe(it.barrier) {
+			snap = l.snapshot(it)
+		}
+		if err := l.contribute(it.barrier, snap); err != nil {
 			return err
 		}
 		if err := main.barrier(it.barrier); err != nil {

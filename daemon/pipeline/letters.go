@@ -1,43 +1,18 @@
 package pipeline
 
 import (
-	"bytes"
 	"sync"
 
+	"github.com/tidemark-stream/tidemark/daemon/deliver"
 	"github.com/tidemark-stream/tidemark/daemon/format"
 	"github.com/tidemark-stream/tidemark/sdk/batch"
 	"github.com/tidemark-stream/tidemark/state/deadletter"
 )
 
-// letterBox gathers the letters of all ports that nobody reads, checkpoint by checkpoint. It is a sink among others as far as barriers
-// go; the letters of a checkpoint are part of its commit, and reach the store after it, once.
+// letterBox joins the letters of all ports that nobody reads. It is a sink among others as far as barriers go.
 type letterBox struct {
 	node    *sinkNode
-	want    func() // asks for a commit
-	pending []deadletter.Letter
-	bytes   int64
-}
-
-// hurry is how many bytes of letters may wait before a commit is asked for.
-const hurry = 4 << 20
-
-// add copies letters. It is called under the node's lock.
-func (l *letterBox) add(letters []deadletter.Letter) {
-	for _, m := range letters {
-		m.Raw = bytes.Clone(m.Raw)
-		l.pending = append(l.pending, m)
-		l.bytes += int64(len(m.Raw) + len(m.Message) + 200)
-	}
-	if l.bytes > hurry {
-		l.want()
-	}
-}
-
-// take empties the box for a checkpoint; under the node's lock.
-func (l *letterBox) take() []deadletter.Letter {
-	out := l.pending
-	l.pending, l.bytes = nil, 0
-	return out
+	letters *deliver.Letters
 }
 
 // letterInput is one input of the box as an end of a port.
@@ -50,10 +25,7 @@ func (l letterInput) idle(bool) error         { return nil }
 func (l letterInput) barrier(id uint64) error { return l.box.node.bring(l.input, id) }
 
 func (l letterInput) put(letters []deadletter.Letter) error {
-	return l.box.node.do(l.input, func() error {
-		l.box.add(letters)
-		return nil
-	})
+	return l.box.node.do(l.input, func() error { return l.box.letters.Put(letters) })
 }
 
 // places names sources and partitions for letters. Partitions come and go while stages still hold their rows, so names are never
@@ -118,14 +90,42 @@ func (w *letterWriter) refused(b *batch.Batch) error {
 	return w.send(b)
 }
 
-// late hands on rows that were late for all their windows.
+// late hands on rows that were late for all their windows: as letters to the box, or as the records they are to whoever reads the port.
 func (w *letterWriter) late(b *batch.Batch, rows []uint32, watermark int64) error {
-	w.letters = w.letters[:0]
 	source, partition := w.places.find(b.Source, b.Partition)
+	if w.box == nil {
+		w.out = w.readers.prepare(lateRows(b, rows, source, partition), w.out[:0])
+		return sendAll(w.out)
+	}
+	w.letters = w.letters[:0]
 	for _, r := range rows {
 		w.letters = append(w.letters, w.row(b, int(r), source, partition, "late", "all windows of this record have closed", watermark))
 	}
 	return w.send(b)
+}
+
+// lateRows is a batch of those rows of b, with the columns of plan.LateFields.
+func lateRows(b *batch.Batch, rows []uint32, source, partition string) *batch.Batch {
+	f := b.Fork()
+	f.Sel = append(make([]uint32, 0, len(rows)), rows...)
+	f.Marks = nil
+	for _, text := range []struct{ name, value string }{{"_source", source}, {"_partition", partition}} {
+		off := len(f.Extra)
+		f.Extra = append(f.Extra, text.value...)
+		c := f.AddColumn(text.name)
+		for _, r := range rows {
+			c.Set(int(r), batch.String, batch.ExtraRef(off, len(text.value)))
+		}
+	}
+	c := f.AddColumn("_position")
+	for _, r := range rows {
+		c.SetInt(int(r), f.RowPosition(int(r)))
+	}
+	c = f.AddColumn("_event_time")
+	for _, r := range rows {
+		c.SetTime(int(r), f.Times[r])
+	}
+	return f
 }
 
 func (w *letterWriter) row(b *batch.Batch, row int, source, partition, reason, message string, watermark int64) deadletter.Letter {

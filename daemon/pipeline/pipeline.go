@@ -23,11 +23,13 @@ import (
 	"sync"
 	"time"
 
+	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/tidemark-stream/tidemark/daemon/clock"
 	"github.com/tidemark-stream/tidemark/daemon/host"
 	"github.com/tidemark-stream/tidemark/daemon/plan"
+	"github.com/tidemark-stream/tidemark/sdk/batch"
 	"github.com/tidemark-stream/tidemark/sdk/wire"
 )
 
@@ -48,6 +50,16 @@ type Settings struct {
 	// AllowReset names components whose state may be dropped when the plan has changed so that it is of no use any more.
 	AllowReset []string
 	Workers    int // decoding goroutines and shards where the plan does not say; 0 = GOMAXPROCS
+	// FS holds the state and the dead letters; nil is the disk. A test passes a file system in memory.
+	FS vfs.FS
+	// Drive is given the [Driver] of each attempt when it runs. With it the pipeline does nothing by the clock by itself, and an attempt
+	// that fails is not followed by another one.
+	Drive func(*Driver)
+	// Tap is shown the rows that a sink's queue takes, in their order: for a sink of text raw rows, else columns. They are only lent. Nil:
+	// nobody looks.
+	Tap func(sink string, rows *batch.Batch)
+	// Trace is shown each batch of a source with its times and the marks of the source's combined watermark, in order. It is only lent.
+	Trace func(source string, b *batch.Batch)
 	// StopTimeout bounds an orderly stop; after it the pipeline is ended where it is, at its last commit.
 	StopTimeout time.Duration
 }
@@ -89,6 +101,9 @@ func New(p *plan.Plan, set Settings) *Pipeline {
 	return &Pipeline{plan: p, set: set, state: Starting, since: set.Clock.Now(), begun: set.Clock.Now(), total: Summary{Pipeline: p.Name}}
 }
 
+// ErrCrashed is how a pipeline ends after [Driver.Crash].
+var ErrCrashed = errors.New("crashed on request")
+
 // Permanent marks a failure that another attempt will not mend: a damaged state directory, a plugin that is not there.
 func Permanent(err error) error { return &permanentError{err} }
 
@@ -118,6 +133,10 @@ func (p *Pipeline) Run(ctx context.Context) error {
 		}
 		p.tries++
 		var permanent *permanentError
+		if p.set.Drive != nil {
+			p.enter(Failed, err)
+			return err
+		}
 		if errors.As(err, &permanent) || r.MaxAttempts > 0 && p.tries >= r.MaxAttempts {
 			p.enter(Failed, err)
 			return err
@@ -152,6 +171,9 @@ func (p *Pipeline) enter(s State, err error) {
 func (p *Pipeline) attempt(ctx context.Context) (State, error) {
 	p.enter(Starting, nil)
 	a, err := p.build(ctx)
+	if err != nil && ctx.Err() != nil {
+		return Stopped, nil // nothing had begun
+	}
 	if err != nil {
 		return Failed, err
 	}

@@ -9,19 +9,15 @@ import (
 	"github.com/tidemark-stream/tidemark/sdk/batch"
 )
 
-// outlet takes a sink's rows on their way out; see package deliver. Calls come one at a time.
-type outlet interface {
-	// Append takes over one share of b: for a text sink raw rows, else columns; all rows count. They get the next numbers.
-	Append(b *batch.Batch) error
-}
-
 // sinkNode joins the inputs of one sink. Rows of different inputs come in any order; those of one input keep theirs.
 type sinkNode struct {
 	name   string
 	inputs int
-	outlet outlet
+	take   func(b *batch.Batch) error // takes over one share of b; all its rows count
 	// cut is called when all inputs have brought a barrier: what the outlet holds now belongs to that checkpoint.
 	cut func(barrier uint64) error
+	// tap is shown the rows in their order, or nil.
+	tap func(sink string, rows *batch.Batch)
 
 	mu      sync.Mutex
 	aligned sync.Cond
@@ -31,8 +27,8 @@ type sinkNode struct {
 	held    []bool
 }
 
-func newSinkNode(ctx context.Context, name string, inputs int, out outlet, cut func(uint64) error) *sinkNode {
-	s := &sinkNode{name: name, inputs: inputs, outlet: out, cut: cut, ctx: ctx, held: make([]bool, inputs)}
+func newSinkNode(ctx context.Context, name string, inputs int, take func(*batch.Batch) error, cut func(uint64) error) *sinkNode {
+	s := &sinkNode{name: name, inputs: inputs, take: take, cut: cut, ctx: ctx, held: make([]bool, inputs)}
 	s.aligned.L = &s.mu
 	context.AfterFunc(ctx, func() {
 		s.mu.Lock()
@@ -61,6 +57,14 @@ func (s *sinkNode) do(i int, f func() error) error {
 		return err
 	}
 	return f()
+}
+
+// append gives rows to the outbox; s.mu is held.
+func (s *sinkNode) append(rows *batch.Batch) error {
+	if s.tap != nil {
+		s.tap(s.name, rows)
+	}
+	return s.take(rows)
 }
 
 func (s *sinkNode) bring(i int, barrier uint64) error {
@@ -134,7 +138,7 @@ func (s sinkRows) send() error {
 		s.rows.Release()
 		return nil
 	}
-	return s.to.sink.do(s.to.input, func() error { return s.to.sink.outlet.Append(s.rows) })
+	return s.to.sink.do(s.to.input, func() error { return s.to.sink.append(s.rows) })
 }
 
 // selectColumns copies the selected rows of the named columns (nil: all).

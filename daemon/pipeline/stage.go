@@ -30,12 +30,24 @@ func (s stageMessage) send() error { return s.in.Send(s.m) }
 type stageOutput struct {
 	main *port
 	late func(b *batch.Batch, rows []uint32, watermark int64) error
-	// lateBarrier passes barriers and idleness on to what reads the late port.
-	latePort *port
-	out      []prepared
+	// latePort is what reads the late port; lateStages says that there are stages among it, which want watermarks.
+	latePort   *port
+	lateStages bool
+	out        []prepared
 }
 
 func (s *stageOutput) Results(b *batch.Batch) error {
+	if s.lateStages && len(b.Marks) > 0 { // late rows have the time of the stage they were late for, as in Flink
+		m := batch.Get()
+		for _, mark := range b.Marks {
+			m.Marks = append(m.Marks, batch.Mark{Watermark: mark.Watermark})
+		}
+		s.out = s.latePort.prepare(m, s.out[:0])
+		if err := sendAll(s.out); err != nil {
+			b.Release()
+			return err
+		}
+	}
 	s.out = s.main.prepare(b, s.out[:0])
 	return sendAll(s.out)
 }

@@ -29,7 +29,7 @@ const (
 // refused, unless the components in question may be reset.
 func (a *attempt) openState() error {
 	dir := a.p.set.StateDir
-	store, err := state.Open(filepath.Join(dir, stateFolder), state.Options{CacheSize: a.plan.State.Cache})
+	store, err := state.Open(filepath.Join(dir, stateFolder), state.Options{FS: a.p.set.FS, CacheSize: a.plan.State.Cache})
 	if err != nil {
 		return lasting(err)
 	}
@@ -47,7 +47,7 @@ func (a *attempt) openState() error {
 	}
 	a.first = &state.Delta{}
 	checkpoint.Apply(a.first, a.restored, changes)
-	a.deadLetters, err = deadletter.Open(filepath.Join(dir, lettersFolder), deadletter.Options{MaxBytes: a.plan.DeadLetters.MaxSize})
+	a.deadLetters, err = deadletter.Open(filepath.Join(dir, lettersFolder), deadletter.Options{FS: a.p.set.FS, MaxBytes: a.plan.DeadLetters.MaxSize})
 	if err != nil {
 		return lasting(err)
 	}
@@ -55,7 +55,7 @@ func (a *attempt) openState() error {
 	for _, path := range a.deadLetters.SetAside() {
 		a.p.set.Log.Warn("damaged dead letters were set aside", "file", path)
 	}
-	return a.redeliverLetters()
+	return nil
 }
 
 // lasting marks errors of the store that another attempt will not mend.
@@ -142,6 +142,9 @@ func (a *attempt) restoreStage(n *stageNode, cfg shard.Config) (err error) {
 // snapshot takes the changes of one shard; it runs on the shard's goroutine. The delta is the shard's own again, because a barrier comes
 // only after the commit of the one before.
 func (a *attempt) snapshot(n *stageNode, barrier uint64, i int, op window.Operator) error {
+	if isProbe(barrier) {
+		return a.coord.contribute(a.ctx, barrier, nil)
+	}
 	d := n.deltas[i]
 	d.Reset()
 	op.Snapshot(d.Bind(n.operator))
@@ -166,7 +169,7 @@ func (a *attempt) restoredLane(name string) laneSnapshot {
 func (a *attempt) commit(ctx context.Context, c *cut) error {
 	out := &checkpoint.Cut{
 		Snapshot: checkpoint.Snapshot{Sources: map[string]checkpoint.Source{}, Stages: map[string]checkpoint.Stage{}},
-		Deltas:   c.deltas, Parts: c.parts,
+		Deltas:   c.deltas,
 	}
 	if a.first != nil {
 		out.Deltas = append([]*state.Delta{a.first}, out.Deltas...)
@@ -181,8 +184,11 @@ func (a *attempt) commit(ctx context.Context, c *cut) error {
 	for name, s := range c.stages {
 		out.Snapshot.Stages[name] = checkpoint.Stage{Watermark: s.watermark, Valve: s.valve}
 	}
-	if a.boxInputs > 0 {
-		out.Parts = append(out.Parts, a.letterPart(c.letters))
+	for _, p := range c.parts {
+		out.Parts = append(out.Parts, p)
+	}
+	if c.letters != nil {
+		out.Parts = append(out.Parts, c.letters)
 	}
 	stats, err := a.log.Commit(ctx, out)
 	if err != nil {
@@ -191,8 +197,11 @@ func (a *attempt) commit(ctx context.Context, c *cut) error {
 	a.first = nil
 	a.counts.commits.Add(1)
 	a.counts.commitBytes.Add(int64(stats.Bytes))
-	if err := a.deliverLetters(c.letters); err != nil {
-		return err
+	for _, p := range c.parts {
+		p.Committed()
+	}
+	if c.letters != nil {
+		c.letters.Committed()
 	}
 	for _, l := range a.lanes { // I3: only now
 		for _, k := range c.lanes[l.name].acks {
@@ -203,6 +212,3 @@ func (a *attempt) commit(ctx context.Context, c *cut) error {
 	}
 	return nil
 }
-
-// gate waits until there is room for more input.
-func (a *attempt) gate(ctx context.Context) error { return a.log.Gate(ctx) }

@@ -30,15 +30,16 @@ func (s *Stage) collect(ctx context.Context) error {
 		if len(late) > 0 && !s.cfg.PassThrough {
 			err = s.lateRows(m, late, watermark)
 		}
+		before := watermark
 		if n := len(m.marks); n > 0 {
 			watermark = m.marks[n-1].Watermark
 		}
 		switch {
 		case err != nil:
 		case s.cfg.PassThrough && m.kind == rowsMessage:
-			err = s.passOn(m, late)
+			err = s.passOn(m, late, before)
 		default:
-			err = s.handOn(m, replies)
+			err = s.handOn(m, replies, before)
 		}
 		s.giveBack(m, replies)
 		if err != nil {
@@ -67,7 +68,7 @@ func (s *Stage) lateRows(m *Message, late []uint32, watermark int64) error {
 	return nil
 }
 
-func (s *Stage) handOn(m *Message, replies []*reply) error {
+func (s *Stage) handOn(m *Message, replies []*reply, before int64) error {
 	switch m.kind {
 	case statusMessage:
 		return s.cfg.Downstream.Idle(m.idle)
@@ -82,7 +83,9 @@ func (s *Stage) handOn(m *Message, replies []*reply) error {
 	if rows == 0 && len(m.marks) == 0 {
 		return nil
 	}
-	return s.cfg.Downstream.Results(merge(m, replies, rows))
+	out := merge(m, replies, rows)
+	out.Before = before
+	return s.cfg.Downstream.Results(out)
 }
 
 // firings counts the firings of one message: segments of different shards with the same place and window are one.
@@ -112,14 +115,14 @@ func firings(replies []*reply) int64 {
 }
 
 // passOn hands on the rows of a message but for those that the operator took out.
-func (s *Stage) passOn(m *Message, dropped []uint32) error {
+func (s *Stage) passOn(m *Message, dropped []uint32, before int64) error {
 	if m.batch == nil { // a watermark by itself
 		b := batch.Get()
-		b.Marks = append(b.Marks, m.marks...)
+		b.Marks, b.Before = append(b.Marks, m.marks...), before
 		return s.cfg.Downstream.Results(b)
 	}
 	out := m.batch.Fork()
-	out.Marks = append([]batch.Mark(nil), m.marks...)
+	out.Marks, out.Before = append([]batch.Mark(nil), m.marks...), before
 	if len(dropped) > 0 {
 		out.Sel = without(out.Select(), dropped)
 	}

@@ -37,6 +37,7 @@ type Config struct {
 	ProcessingTime bool // the operator wants to be told processing time
 	PassThrough    bool // the operator emits no rows of its own: rows go on as they came, but for those it puts into Output.Late
 	Clock          clock.Clock
+	Manual         bool             // no timer of its own: whoever drives the stage calls Tick
 	Valve          *watermark.Valve // combines the inputs, under the stage's lock; nil with one input
 	NewOperator    func(shard int, out *window.Output) (window.Operator, error)
 	// Snapshot is called by each shard's goroutine when a barrier passes it.
@@ -74,7 +75,16 @@ type Input struct {
 	stage *Stage
 	id    int
 	held  uint64 // barrier this input has brought and that others have not yet
+
+	watermark atomic.Int64 // the highest it has brought
+	idle      atomic.Bool
 }
+
+// Watermark is the highest watermark that the input has brought since the start, batch.NoWatermark before the first.
+func (in *Input) Watermark() int64 { return in.watermark.Load() }
+
+// IsIdle reports whether the input's stream is idle.
+func (in *Input) IsIdle() bool { return in.idle.Load() }
 
 // New makes a stage. Operators are made here, so that state can be restored into them before Run (see Operator).
 func New(cfg Config) (*Stage, error) {
@@ -83,7 +93,9 @@ func New(cfg Config) (*Stage, error) {
 	s.aligned.L = &s.mu
 	s.free.New = func() any { return &Message{index: make([][]uint32, cfg.Shards)} }
 	for i := range cfg.Inputs {
-		s.inputs = append(s.inputs, &Input{stage: s, id: i})
+		in := &Input{stage: s, id: i}
+		in.watermark.Store(batch.NoWatermark)
+		s.inputs = append(s.inputs, in)
 	}
 	for i := range cfg.Shards {
 		w, err := newWorker(s, i)
@@ -136,7 +148,7 @@ func (s *Stage) Run(ctx context.Context) error {
 		group.Go(func() error { return w.run(ctx) })
 	}
 	group.Go(func() error { return s.collect(ctx) })
-	if s.cfg.ProcessingTime {
+	if s.cfg.ProcessingTime && !s.cfg.Manual {
 		group.Go(func() error { return s.timer(ctx) })
 	}
 	return group.Wait()
@@ -145,10 +157,7 @@ func (s *Stage) Run(ctx context.Context) error {
 // timer tells the shards processing time when one of them has something due.
 func (s *Stage) timer(ctx context.Context) error {
 	for {
-		due := int64(math.MaxInt64)
-		for _, w := range s.workers {
-			due = min(due, w.nextDue.Load())
-		}
+		due := s.NextProcessingTime()
 		wait := time.Duration(math.MaxInt64)
 		if due != math.MaxInt64 {
 			wait = max(0, time.UnixMilli(due).Sub(s.cfg.Clock.Now()))
@@ -156,7 +165,7 @@ func (s *Stage) timer(ctx context.Context) error {
 		timer := s.cfg.Clock.NewTimer(wait)
 		select {
 		case <-timer.C():
-			if err := s.tick(); err != nil {
+			if err := s.Tick(); err != nil {
 				return ignoreCancel(ctx, err)
 			}
 			// The shards publish their next alarm when they have worked through the tick; dueChanged tells.
@@ -174,7 +183,17 @@ func (s *Stage) timer(ctx context.Context) error {
 	}
 }
 
-func (s *Stage) tick() error {
+// NextProcessingTime is when a shard has something due by the clock, ms; math.MaxInt64: nothing.
+func (s *Stage) NextProcessingTime() int64 {
+	due := int64(math.MaxInt64)
+	for _, w := range s.workers {
+		due = min(due, w.nextDue.Load())
+	}
+	return due
+}
+
+// Tick tells the shards processing time.
+func (s *Stage) Tick() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.send(&Message{kind: clockMessage, now: s.cfg.Clock.Now().UnixMilli()})
@@ -242,19 +261,29 @@ func (in *Input) Send(m *Message) error {
 	if s.cfg.ProcessingTime && m.now == 0 {
 		m.now = s.cfg.Clock.Now().UnixMilli()
 	}
-	s.combine(in.id, m)
-	return s.send(m)
+	if err := s.combine(in, m); err != nil {
+		return err
+	}
+	if err := s.send(m); err != nil {
+		return err
+	}
+	return s.announce()
 }
 
-// combine replaces an input's marks by the stage's.
-func (s *Stage) combine(input int, m *Message) {
+// combine replaces an input's marks by the stage's. What they mean beside that is left in s.events.
+func (s *Stage) combine(in *Input, m *Message) error {
+	s.events = s.events[:0]
 	n := len(m.marks)
+	if n > 0 {
+		in.watermark.Store(max(in.watermark.Load(), m.marks[n-1].Watermark))
+	}
 	if s.cfg.Valve == nil || n == 0 {
 		if n > 0 {
 			s.watermark.Store(max(s.watermark.Load(), m.marks[n-1].Watermark))
 		}
-		return
+		return nil
 	}
+	input := in.id
 	last := m.marks[n-1]
 	ends := last.Watermark == batch.EndOfInput
 	if ends { // a stream that has ended does not push the others forward
@@ -262,15 +291,26 @@ func (s *Stage) combine(input int, m *Message) {
 	}
 	s.marks = s.cfg.Valve.Apply(input, m.marks, s.marks[:0])
 	if ends {
-		s.events = s.cfg.Valve.End(input, s.events[:0])
+		s.events = s.cfg.Valve.End(input, s.events)
+		// What comes before the watermark goes with it; the stage's idleness comes behind the rows.
+		rest := s.events[:0]
 		for _, e := range s.events {
-			if e.Kind == watermark.Rise {
+			switch e.Kind {
+			case watermark.Rise:
 				s.marks = append(s.marks, batch.Mark{After: last.After, Watermark: e.Watermark})
+			case watermark.Active:
+				if err := s.send(&Message{kind: statusMessage}); err != nil {
+					return err
+				}
+			default:
+				rest = append(rest, e)
 			}
 		}
+		s.events = rest
 	}
 	m.marks = append(m.marks[:0], s.marks...)
 	s.watermark.Store(s.cfg.Valve.Current())
+	return nil
 }
 
 // Idle tells that the input's stream went idle or became active.
@@ -281,6 +321,7 @@ func (in *Input) Idle(idle bool) error {
 	if err := in.wait(); err != nil {
 		return err
 	}
+	in.idle.Store(idle)
 	if s.cfg.Valve == nil {
 		return s.send(&Message{kind: statusMessage, idle: idle})
 	}

@@ -1,0 +1,135 @@
+package pipeline
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/tidemark-stream/tidemark/daemon/decode"
+	"github.com/tidemark-stream/tidemark/daemon/deliver"
+	"github.com/tidemark-stream/tidemark/daemon/plan"
+	"github.com/tidemark-stream/tidemark/sdk/batch"
+	"github.com/tidemark-stream/tidemark/sdk/wire"
+	"github.com/tidemark-stream/tidemark/state/deadletter"
+)
+
+// outlet is a sink with its outbox.
+type outlet struct {
+	name   string
+	outbox *deliver.Outbox
+	before uint64 // rows that the sink had taken before this attempt
+}
+
+// openSinks opens the sinks and their outboxes, and that of the dead letters.
+func (a *attempt) openSinks(ctx context.Context) error {
+	log := structured(a.p.set.Log)
+	a.budget = deliver.NewBudget(a.plan.State.Outbox)
+	var err error
+	a.letters, err = deliver.OpenLetters(a.ctx, deliver.LettersSettings{Store: a.store, Letters: a.deadLetters, Clock: a.p.set.Clock, Log: log})
+	if err != nil {
+		return err
+	}
+	for _, s := range a.plan.Sinks {
+		if err := a.openSink(ctx, s); err != nil {
+			return fmt.Errorf("sink %s: %w", s.Name, err)
+		}
+	}
+	return nil
+}
+
+func (a *attempt) openSink(ctx context.Context, s *plan.Sink) error {
+	sink, err := a.p.set.Plugins.OpenSink(ctx, wire.SinkOpen{
+		Plugin: s.Plugin.Name, Options: s.Plugin.Options, Place: wire.Place{Pipeline: a.plan.Name, Component: s.Name, Store: a.log.StoreID()},
+	}, isolation(s.Plugin.Isolation))
+	if err != nil {
+		return err
+	}
+	a.onClose(sink.Close)
+	box, err := deliver.Open(a.ctx, deliver.Settings{
+		Name: s.Name, Sink: sink, ExactlyOnce: s.ExactlyOnce, Store: a.store, Clock: a.p.set.Clock, Log: structured(a.p.set.Log), Budget: a.budget,
+		Refused:   a.refusedBySink(s),
+		Wanted:    a.coord.want,
+		BatchRows: s.Batch.Rows, BatchBytes: s.Batch.Bytes, Linger: s.Batch.Linger,
+		Retry: deliver.Retry{Backoff: s.Retry.Backoff, MaxBackoff: s.Retry.MaxBackoff, Attempts: s.Retry.MaxAttempts, Timeout: s.Retry.Timeout},
+	})
+	if err != nil {
+		return err
+	}
+	a.outlets = append(a.outlets, outlet{s.Name, box, box.Status().Taken})
+	a.sinks[s.Name] = newSinkNode(a.ctx, s.Name, a.graph.inputs[s.Name], box.Append, func(barrier uint64) error {
+		if isProbe(barrier) {
+			return a.coord.contribute(a.ctx, barrier, func(*cut) {})
+		}
+		part := box.Cut()
+		return a.coord.contribute(a.ctx, barrier, func(c *cut) { c.parts = append(c.parts, part) })
+	})
+	return nil
+}
+
+// refusedBySink makes letters of rows that a sink will never take.
+func (a *attempt) refusedBySink(s *plan.Sink) func(ctx context.Context, b *batch.Batch, first uint64, rows []batch.BadRow) error {
+	return func(ctx context.Context, b *batch.Batch, first uint64, rows []batch.BadRow) error {
+		for _, r := range rows {
+			row := int(r.Row)
+			if b.Sel != nil {
+				row = int(b.Sel[row])
+			}
+			l := deadletter.Letter{Code: r.Code, Message: r.Message, Component: s.Name, Port: string(plan.Errors), Position: -1,
+				EventTime: batch.NoTimestamp, Watermark: batch.NoWatermark, ProcessingTime: a.now(), Raw: b.Row(row)}
+			if l.Code == "" {
+				l.Code = "refused"
+			}
+			if l.Raw == nil {
+				l.Raw = columnsAsJSON(b, row)
+			}
+			l.RawLength = int64(len(l.Raw))
+			if err := a.letters.Refuse(ctx, s.Name, first+uint64(r.Row), s.ExactlyOnce, l); err != nil {
+				return fmt.Errorf("keep a row that sink %s refuses: %w", s.Name, err)
+			}
+			a.counts.deadLetters.Add(1)
+			a.counts.sinks[s.Name].Refused.Add(1)
+		}
+		return nil
+	}
+}
+
+// cutLetters is called when every port that nobody reads has brought a barrier.
+func (a *attempt) cutLetters(barrier uint64) error {
+	if isProbe(barrier) {
+		return a.coord.contribute(a.ctx, barrier, func(*cut) {})
+	}
+	part := a.letters.Cut()
+	return a.coord.contribute(a.ctx, barrier, func(c *cut) { c.letters = part })
+}
+
+// gate waits until there is room for more input.
+func (a *attempt) gate(ctx context.Context) error {
+	if err := a.budget.Wait(ctx); err != nil {
+		return err
+	}
+	return a.log.Gate(ctx)
+}
+
+// drain waits until the sinks have taken everything.
+func (a *attempt) drain(ctx context.Context) error {
+	for _, o := range a.outlets {
+		if err := o.outbox.Drain(ctx); err != nil {
+			return err
+		}
+	}
+	return a.letters.Drain(ctx)
+}
+
+// notice tells what decoding has to say, each thing once for each source.
+func (a *attempt) notice(source string) func(decode.Notice) {
+	var mu sync.Mutex
+	seen := map[string]bool{}
+	return func(n decode.Notice) {
+		mu.Lock()
+		defer mu.Unlock()
+		if !seen[n.Code] {
+			seen[n.Code] = true
+			a.p.set.Log.Warn(n.Message, "source", source)
+		}
+	}
+}

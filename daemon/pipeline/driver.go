@@ -1,0 +1,133 @@
+package pipeline
+
+import (
+	"context"
+	"math"
+)
+
+// Driver moves an attempt whose pipeline was given Settings.Drive. Such a pipeline has no alarms: no ticks of assigners, no
+// idleness, no timers of windows and no checkpoints happen but by the driver's methods, so that whoever holds it decides what
+// comes before what. Everything else is as ever.
+//
+// One goroutine uses a Driver. All methods return an error when the attempt has ended, and why.
+type Driver struct {
+	a     *attempt
+	ticks []int64 // when each lane's generators are asked next, ms; math.MaxInt64: never
+	last  int64   // when the last checkpoint was made
+}
+
+func newDriver(a *attempt) *Driver {
+	now := a.now()
+	d := &Driver{a: a, last: now}
+	for _, l := range a.lanes {
+		next := int64(math.MaxInt64)
+		if every := l.tickEvery(); every > 0 {
+			next = now + every.Milliseconds()
+		}
+		d.ticks = append(d.ticks, next)
+	}
+	return d
+}
+
+// Settle waits until everything that the sources have handed over before has been worked through: every window fired that is due,
+// every row with its sink's queue.
+func (d *Driver) Settle() error { return d.a.coord.order(d.a.ctx, true) }
+
+// Checkpoint has a checkpoint committed and waits until the sinks have taken what it holds.
+func (d *Driver) Checkpoint() error {
+	d.last = d.a.now()
+	if err := d.a.coord.order(d.a.ctx, false); err != nil {
+		return err
+	}
+	return d.a.drain(d.a.ctx)
+}
+
+// Due is the processing time (ms) at which Fire has something to do next: math.MaxInt64 for never. The pipeline is settled.
+func (d *Driver) Due() int64 {
+	due := d.checkpointDue()
+	for i, l := range d.a.lanes {
+		if !l.counts.Ended.Load() {
+			due = min(due, d.ticks[i], l.idleDue())
+		}
+	}
+	for _, s := range d.a.plan.Steps {
+		if n := d.a.stages[s.Name]; n != nil {
+			due = min(due, n.stage.NextProcessingTime())
+		}
+	}
+	return due
+}
+
+func (d *Driver) checkpointDue() int64 {
+	c := d.a.coord
+	due := d.last + c.interval.Milliseconds()
+	if len(c.wanted) > 0 {
+		due = min(due, d.last+c.minInterval.Milliseconds())
+	}
+	return due
+}
+
+// Fire does what is due at the clock's time, each thing when the one before has been worked through: generators, source by source,
+// then idleness, then windows, then the checkpoint. The pipeline is settled before and after.
+func (d *Driver) Fire() error {
+	now := d.a.now()
+	for i, l := range d.a.lanes {
+		if l.counts.Ended.Load() {
+			continue
+		}
+		if d.ticks[i] <= now {
+			every := l.tickEvery().Milliseconds()
+			d.ticks[i] += every * ((now-d.ticks[i])/every + 1)
+			if err := d.enter(l, tickItem); err != nil {
+				return err
+			}
+		}
+		if l.idleDue() <= now {
+			if err := d.enter(l, alarmItem); err != nil {
+				return err
+			}
+		}
+	}
+	for _, s := range d.a.plan.Steps {
+		n := d.a.stages[s.Name]
+		if n == nil || n.stage.NextProcessingTime() > now {
+			continue
+		}
+		if err := n.stage.Tick(); err != nil {
+			return err
+		}
+		if err := d.Settle(); err != nil {
+			return err
+		}
+	}
+	if d.checkpointDue() <= now {
+		return d.Checkpoint()
+	}
+	return nil
+}
+
+func (d *Driver) enter(l *lane, kind itemKind) error {
+	if err := l.request(d.a.ctx, request{kind: kind}); err != nil {
+		return err
+	}
+	return d.Settle()
+}
+
+// Waits reports whether a source takes in no batch now, because it is too far ahead of others (max_drift).
+func (d *Driver) Waits(source string) bool {
+	for _, l := range d.a.lanes {
+		if l.name == source {
+			return l.align.ahead()
+		}
+	}
+	return false
+}
+
+// Crash ends the attempt where it stands, and the pipeline with it: what is not committed is lost.
+func (d *Driver) Crash() { d.a.cancel(ErrCrashed) }
+
+// Done is closed when the attempt has ended.
+func (d *Driver) Done() <-chan struct{} { return d.a.ctx.Done() }
+
+// Cause is why the attempt has ended.
+func (d *Driver) Cause() error { return context.Cause(d.a.ctx) }
