@@ -18,6 +18,7 @@ import (
 	"github.com/tidemark-stream/tidemark/daemon/config"
 	"github.com/tidemark-stream/tidemark/sdk"
 	"github.com/tidemark-stream/tidemark/sdk/batch"
+	"github.com/tidemark-stream/tidemark/sdk/sdktest"
 	"github.com/tidemark-stream/tidemark/sdk/wire"
 	"go.uber.org/goleak"
 )
@@ -26,6 +27,9 @@ import (
 var pluginDir string
 
 func TestMain(m *testing.M) {
+	if plugin := os.Getenv(daemonKey); plugin != "" {
+		beDaemon(plugin)
+	}
 	os.Exit(func() int {
 		dir, err := os.MkdirTemp("", "host-test-")
 		if err != nil {
@@ -481,4 +485,23 @@ func pids(t *testing.T, note string) []int {
 		out = append(out, n)
 	}
 	return out
+}
+
+// The conformance kit over a real process, as `tidemark plugins verify` runs it.
+func TestAnExecutableIsVerified(t *testing.T) {
+	h, _ := newHost(t, Settings{})
+	e, err := h.OpenExecutable(context.Background(), executable())
+	require.NoError(t, err)
+	defer e.Close()
+	for _, p := range e.Plugins {
+		switch p.Description().Name {
+		case "bounded":
+			r := sdktest.Check(p, sdktest.Settings{Records: 40, Record: func(i int) any { return map[string]any{"ts": int64(1000 * i)} }})
+			require.Contains(t, r.Passed, "a snapshot and a restart at every place do not show")
+			require.Empty(t, r.Findings)
+		case "numbers":
+			r := sdktest.Check(p, sdktest.Settings{Options: sdktest.Options{"count": 30}})
+			require.Contains(t, r.Passed, "a restart at every position loses and doubles nothing", fmt.Sprint(r.Findings))
+		}
+	}
 }

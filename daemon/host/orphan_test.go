@@ -1,0 +1,110 @@
+package host
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"github.com/tidemark-stream/tidemark/daemon/config"
+	"github.com/tidemark-stream/tidemark/sdk/wire"
+)
+
+// daemonKey makes the test binary a daemon that runs a plugin until it is killed.
+const daemonKey = "HOST_TEST_DAEMON"
+
+// beDaemon is that daemon: it tells the plugin's process number and lives on.
+func beDaemon(plugin string) {
+	h, err := New(Settings{})
+	if err != nil {
+		panic(err)
+	}
+	v := h.Plugins([]*config.PluginPolicy{{Kind: "source", Name: "numbers", Path: plugin}}, "")
+	s, err := v.OpenSource(context.Background(), wire.SourceOpen{Plugin: "numbers", Options: []byte(`{"forever":true,"pause":"1ms"}`)}, OwnProcess)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(h.Processes()[0].PID, h.dir)
+	for {
+		e, err := s.Recv()
+		if err != nil {
+			panic(err)
+		}
+		if e.Batch != nil {
+			e.Batch.Release()
+		}
+	}
+}
+
+func TestNoOrphansWhenTheDaemonIsKilled(t *testing.T) {
+	self, err := os.Executable()
+	require.NoError(t, err)
+	daemon := exec.Command(self)
+	daemon.Env = append(os.Environ(), daemonKey+"="+executable())
+	daemon.Stderr = os.Stderr
+	out, err := daemon.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, daemon.Start())
+	line, err := bufio.NewReader(out).ReadString('\n')
+	require.NoError(t, err)
+	words := strings.Fields(line)
+	pid, err := strconv.Atoi(words[0])
+	require.NoError(t, err)
+	require.NoError(t, syscall.Kill(pid, 0), "the plugin lives")
+	require.NoError(t, daemon.Process.Kill())
+	_ = daemon.Wait()
+	require.Eventually(t, func() bool { return gone(pid) }, 10*time.Second, 10*time.Millisecond)
+	require.DirExists(t, words[1])
+	newHost(t, Settings{})
+	require.NoDirExists(t, words[1], "the next daemon removes what the killed one has left")
+}
+
+// Where the kernel cannot help, the pipe alone ends a plugin whose daemon is gone.
+func TestAPluginEndsWhenItsPipeDoes(t *testing.T) {
+	r, w, err := os.Pipe()
+	require.NoError(t, err)
+	plugin := exec.Command(executable())
+	plugin.Env = []string{wire.CookieKey + "=" + wire.CookieValue, wire.LivenessKey + "=3", "PLUGIN_PROTOCOL_VERSIONS=1", "PLUGIN_UNIX_SOCKET_DIR=" + t.TempDir()}
+	plugin.ExtraFiles = []*os.File{r}
+	out, err := plugin.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, plugin.Start())
+	require.NoError(t, r.Close())
+	line, err := bufio.NewReader(out).ReadString('\n')
+	require.NoError(t, err)
+	require.Regexp(t, handshakeRule, strings.TrimSpace(line))
+	require.NoError(t, w.Close())
+	ended := make(chan error, 1)
+	go func() { ended <- plugin.Wait() }()
+	select {
+	case <-ended:
+	case <-time.After(10 * time.Second):
+		_ = plugin.Process.Kill()
+		t.Fatal("the plugin lives on")
+	}
+}
+
+func TestAPluginThatIsStartedByHandSaysWhatItIs(t *testing.T) {
+	out, err := exec.Command(executable()).CombinedOutput()
+	require.Error(t, err)
+	require.Contains(t, string(out), `This is a Tidemark plugin: the source "numbers"`)
+	require.Contains(t, string(out), "started by tidemark and not by hand")
+}
+
+// gone is true for a process that has ended. A process whose parent has gone is taken over by the first process, which may take its time
+// to bury it.
+func gone(pid int) bool {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return syscall.Kill(pid, 0) == syscall.ESRCH
+	}
+	_, rest, _ := strings.Cut(string(text), ") ")
+	return strings.HasPrefix(rest, "Z") || strings.HasPrefix(rest, "X")
+}
