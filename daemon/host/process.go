@@ -162,7 +162,7 @@ func (p *process) startFailure(err error, timeout time.Duration) *Failure {
 		return p.failure(NotExecutable, fmt.Sprintf("it cannot be started: %v", err), "", err)
 	}
 	_ = p.runner.Kill(context.Background())
-	<-p.runner.exited
+	<-p.runner.drained
 	switch {
 	case p.runner.killed.Load() && version == "":
 		return p.failure(StartTimeout, fmt.Sprintf("it has not said that it is a plugin within %s%s", timeout, printed),
@@ -224,6 +224,7 @@ func (p *process) diesSoon() bool {
 	defer t.Stop()
 	select {
 	case <-p.runner.exited:
+		<-p.runner.drained // what it said last is worth having
 		return true
 	case <-t.C():
 		return false
