@@ -101,8 +101,8 @@ func Refuse(dir string, changes []Change, allowed []string) error {
 	return nil
 }
 
-// Apply writes changes into d, to be committed before anything else of the new pipeline: the components as they are now, and the removal of
-// the state of those that reset or are removed. What it leaves of s is what the new pipeline starts from.
+// Apply writes changes into d, which must come before all other deltas of the pipeline's first commit: the components as they are now, and
+// the removal of the state of those that reset or are removed. What it leaves of s is what the new pipeline starts from.
 func Apply(d *state.Delta, s *State, changes []Change) {
 	for _, c := range changes {
 		if c.NeedsConsent() {

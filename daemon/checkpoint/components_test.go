@@ -100,3 +100,29 @@ func TestResetDropsThatComponentsStateAndNoOther(t *testing.T) {
 	require.NoError(t, err)
 	require.NotNil(t, v)
 }
+
+// The first commit after a reset holds both the removal and the new records, which may be the same, byte for byte, as the removed ones.
+func TestResetAndNewRecordsShareACommit(t *testing.T) {
+	store := openStore(t, vfs.NewMem())
+	defer store.Close()
+	file := Component{Kind: SourceComponent, Shape: "file"}
+	other := Component{Kind: SourceComponent, Shape: "other"}
+	l, s := openLog(t, store, clock.NewVirtual(epoch))
+	var first state.Delta
+	Apply(&first, s, Compare(nil, map[string]Component{"clicks": file}))
+	_, err := l.Commit(bg, &Cut{Snapshot: clicks("42"), Deltas: []*state.Delta{&first}})
+	require.NoError(t, err)
+
+	l, s = openLog(t, store, clock.NewVirtual(epoch))
+	first.Reset()
+	Apply(&first, s, Compare(s.Components, map[string]Component{"clicks": other}))
+	require.Empty(t, s.Snapshot.Sources)
+	var shard state.Delta
+	shard.Set(1, 0, 0, []byte("k"), []byte("v"))
+	_, err = l.Commit(bg, &Cut{Snapshot: clicks("42"), Deltas: []*state.Delta{&first, &shard}})
+	require.NoError(t, err)
+	read, err := Read(store)
+	require.NoError(t, err)
+	require.Equal(t, clicks("42"), read.Snapshot)
+	require.Equal(t, other, read.Components["clicks"])
+}

@@ -23,7 +23,7 @@ type Contributor interface {
 // Cut is a checkpoint in the making: everything that belongs to one place of all streams.
 type Cut struct {
 	Snapshot Snapshot
-	Deltas   []*state.Delta // of the shards; only read
+	Deltas   []*state.Delta // of the shards, behind those of Apply; only read
 	Parts    []Contributor
 }
 
@@ -54,6 +54,7 @@ type Log struct {
 	number  uint64
 	id      string
 	written map[string][]byte // records by name, as they stand there
+	begun   bool              // a commit of this Log stands there; before that, Apply may have removed records
 
 	delta state.Delta
 
@@ -112,7 +113,7 @@ func (l *Log) Commit(ctx context.Context, cut *Cut) (Stats, error) {
 		}
 	}
 	for n, v := range now {
-		if old, there := l.written[n]; !there || !bytes.Equal(old, v) {
+		if old, there := l.written[n]; !l.begun || !there || !bytes.Equal(old, v) {
 			d.Put(keys.Name(n), v)
 		}
 	}
@@ -120,14 +121,15 @@ func (l *Log) Commit(ctx context.Context, cut *Cut) (Stats, error) {
 	for _, p := range cut.Parts {
 		p.Contribute(d)
 	}
-	deltas := append(append(make([]*state.Delta, 0, len(cut.Deltas)+1), d), cut.Deltas...)
+	// Ours comes last, because a delta of Apply may remove what this cut writes anew.
+	deltas := append(append(make([]*state.Delta, 0, len(cut.Deltas)+1), cut.Deltas...), d)
 
 	var waited time.Duration
 	for {
 		stats, err := l.set.Store.Commit(ctx, deltas...)
 		if err == nil {
 			l.freed()
-			l.number, l.written = l.number+1, now
+			l.number, l.written, l.begun = l.number+1, now, true
 			p := l.look()
 			return Stats{Stats: stats, Number: l.number, Took: l.set.Clock.Since(begun) - waited, Waited: waited, Pressure: p}, nil
 		}
