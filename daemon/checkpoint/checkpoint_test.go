@@ -322,3 +322,19 @@ func FuzzRecords(f *testing.F) {
 		}
 	})
 }
+
+func TestARenewedStoreHasAnotherNameAndTheSameState(t *testing.T) {
+	store := openStore(t, vfs.NewMem())
+	defer store.Close()
+	l, before := openLog(t, store, clock.NewVirtual(epoch))
+	_, err := l.Commit(bg, &Cut{Snapshot: clicks("42")})
+	require.NoError(t, err)
+	id, err := Renew(bg, store)
+	require.NoError(t, err)
+	after, err := Read(store)
+	require.NoError(t, err)
+	require.Equal(t, id, after.StoreID)
+	require.NotEqual(t, before.StoreID, id)
+	require.Equal(t, clicks("42"), after.Snapshot)
+	require.EqualValues(t, 1, after.Number)
+}

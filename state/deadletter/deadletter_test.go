@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
@@ -245,6 +246,34 @@ func TestDamageCostsLettersAndNotThePipeline(t *testing.T) {
 	require.Equal(t, []string{files[0] + ".damaged"}, s.SetAside())
 	require.NoError(t, s.Append(7, []Letter{letter("c")}))
 	require.EqualValues(t, 8, s.Next())
+	require.NoError(t, s.Close())
+}
+
+func TestOldLettersGo(t *testing.T) {
+	disk := vfs.NewMem()
+	opts := Options{MaxAge: 80 * time.Hour}
+	s := open(t, disk, opts)
+	hour := time.Hour.Milliseconds()
+	at := func(h int64) Letter {
+		l := letter(fmt.Sprint("hour ", h))
+		l.ProcessingTime = h * hour
+		return l
+	}
+	for h := int64(1); h <= 200; h++ {
+		require.NoError(t, s.Append(0, []Letter{at(h)}))
+		if h == 150 {
+			require.NoError(t, s.Close())
+			s = open(t, disk, opts)
+		}
+	}
+	left := raws(t, disk, Filter{})
+	require.Equal(t, "200 hour 200", left[len(left)-1])
+	require.InDelta(t, 80, len(left), 13)
+	require.EqualValues(t, 200, s.Dropped()+uint64(len(left)))
+	require.NoError(t, s.Expire(1000*hour)) // only the active segment, which nobody has sealed yet, or not even that
+	require.LessOrEqual(t, len(raws(t, disk, Filter{})), 12)
+	require.NoError(t, s.Expire(2000*hour))
+	require.Empty(t, raws(t, disk, Filter{}))
 	require.NoError(t, s.Close())
 }
 

@@ -3,8 +3,10 @@ package deadletter
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
@@ -17,6 +19,9 @@ type Options struct {
 	FS       vfs.FS // default: the disk
 	MaxBytes int64  // bytes on disk at which the oldest letters go; default 256 MiB, least 64 KiB
 	MaxRaw   int    // bytes of a raw record that are kept; default 1 MiB
+
+	// MaxAge is how long letters are kept, by their processing time; 0 = for ever. They go in runs of an eighth of that.
+	MaxAge time.Duration
 }
 
 // Store is the writer's side: one a directory. Safe for use by several goroutines.
@@ -30,6 +35,9 @@ type Store struct {
 	counts  counts
 	aside   []string
 	err     error
+
+	began  int64            // processing time of the first letter of the active segment, ms; 0: there is none
+	newest map[uint64]int64 // processing time of the last letter of older segments, by their first number
 }
 
 // Stats describe a store.
@@ -38,7 +46,7 @@ type Stats struct {
 	Bytes   int64  // on disk
 	First   uint64 // lowest number that may still be there
 	Next    uint64 // number of the next letter
-	Dropped uint64 // letters given up for room, ever
+	Dropped uint64 // letters given up for room or age, ever
 }
 
 // Open opens the store in dir, which is created if need be.
@@ -53,7 +61,7 @@ func Open(dir string, opts Options) (*Store, error) {
 	if opts.MaxRaw == 0 {
 		opts.MaxRaw = 1 << 20
 	}
-	s := &Store{dir: dir, opts: opts}
+	s := &Store{dir: dir, opts: opts, newest: map[uint64]int64{}}
 	if err := s.open(); err != nil {
 		return nil, err
 	}
@@ -142,11 +150,13 @@ func (s *Store) Append(first uint64, letters []Letter) error {
 		}
 	}
 	var buf []byte
+	now := int64(0)
 	for i := range letters {
 		if first+uint64(i) < s.journal.Next() {
 			continue
 		}
 		l := letters[i]
+		now = max(now, l.ProcessingTime)
 		l.RawLength = max(l.RawLength, int64(len(l.Raw)))
 		l.Raw = l.Raw[:min(len(l.Raw), s.opts.MaxRaw)]
 		buf = l.AppendTo(buf[:0])
@@ -157,7 +167,20 @@ func (s *Store) Append(first uint64, letters []Letter) error {
 	if err := s.journal.Sync(); err != nil {
 		return s.fail(err)
 	}
-	return s.makeRoom()
+	if s.began == 0 {
+		s.began = now
+	}
+	return s.makeRoom(now)
+}
+
+// Expire gives up what is older than MaxAge at a processing time in ms. Append does so too, by the times of its letters.
+func (s *Store) Expire(now int64) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.err != nil {
+		return nil
+	}
+	return s.makeRoom(now)
 }
 
 func (s *Store) fail(err error) error {
@@ -165,10 +188,30 @@ func (s *Store) fail(err error) error {
 	return err
 }
 
-// makeRoom gives up the oldest segments while there are too many bytes. What is given up is counted before it is removed.
-func (s *Store) makeRoom() error {
+// makeRoom gives up the oldest segments while there are too many bytes, and those that are too old. What is given up is counted before it is
+// removed.
+func (s *Store) makeRoom(now int64) error {
+	maxAge := s.opts.MaxAge.Milliseconds()
+	if maxAge > 0 && s.began != 0 && now-s.began > maxAge/8 {
+		if err := s.journal.Seal(); err != nil {
+			return s.fail(err)
+		}
+		s.began = 0
+	}
 	segments, size, n := s.journal.Segments(), s.journal.Size(), 0
-	for n+1 < len(segments) && size > s.opts.MaxBytes {
+	for n+1 < len(segments) {
+		if size <= s.opts.MaxBytes {
+			if maxAge == 0 {
+				break
+			}
+			newest, err := s.newestOf(segments[n])
+			if err != nil {
+				return err
+			}
+			if now-newest <= maxAge {
+				break
+			}
+		}
 		size -= segments[n].Size
 		n++
 	}
@@ -191,6 +234,9 @@ func (s *Store) makeRoom() error {
 			return err
 		}
 	}
+	for _, seg := range segments[:n] {
+		delete(s.newest, seg.First)
+	}
 	next.below = segments[n].First
 	if err := writeCounts(s.opts.FS, s.dir, next); err != nil {
 		return err
@@ -199,7 +245,24 @@ func (s *Store) makeRoom() error {
 	return s.journal.Truncate(next.below)
 }
 
-// Dropped is how many letters were given up for room, ever.
+// newestOf is the processing time of a segment's last letter. One that cannot be read is as old as can be.
+func (s *Store) newestOf(seg journal.Segment) (int64, error) {
+	if t, ok := s.newest[seg.First]; ok {
+		return t, nil
+	}
+	t := int64(math.MinInt64 / 2)
+	err := read(s.opts.FS, s.dir, seg, func(l Letter) error {
+		t = max(t, l.ProcessingTime)
+		return nil
+	})
+	if err != nil && !errors.Is(err, state.BadJournal) {
+		return 0, err
+	}
+	s.newest[seg.First] = t
+	return t, nil
+}
+
+// Dropped is how many letters were given up for room or age, ever.
 func (s *Store) Dropped() uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -218,7 +281,7 @@ func (s *Store) Close() error {
 
 // counts is what COUNTS says.
 type counts struct {
-	dropped uint64 // letters given up for room
+	dropped uint64 // letters given up for room or age
 	below   uint64 // all segments that hold only lower numbers are given up
 }
 

@@ -252,6 +252,18 @@ func (j *Journal) Skip(to uint64) error {
 	return j.seal(to)
 }
 
+// Seal ends the active segment, so that it can be truncated once nothing needs it. Without records in it it stays.
+func (j *Journal) Seal() error {
+	j.syncing.Lock()
+	defer j.syncing.Unlock()
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.err != nil || j.segments[len(j.segments)-1].First == j.next {
+		return j.err
+	}
+	return j.seal(j.next)
+}
+
 // seal syncs and closes the active segment and begins one whose first number is first. Both locks are held.
 func (j *Journal) seal(first uint64) error {
 	err := j.file.Sync()
