@@ -75,6 +75,10 @@ func Doc(text string) About { return func(d *Description) { d.Doc = text } }
 // Output names the fields of what a [Source] of Records gives; for a struct they come from its tags.
 func Output(fields ...FieldSpec) About { return func(d *Description) { d.Output = fields } }
 
+// NotReplayable says that a source cannot be asked for the same records again after a restart, so that the daemon has to keep a journal of
+// what it brings. Positions mean nothing to such a source; Ack is not called.
+func NotReplayable() About { return func(d *Description) { d.NotReplayable = true } }
+
 // Stdin says that the plugin reads the daemon's standard input, which others do not get.
 func Stdin() About { return func(d *Description) { d.Stdin = true } }
 

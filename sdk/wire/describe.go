@@ -50,6 +50,9 @@ type Description struct {
 	// Assigners.
 	Style Style `json:"style,omitempty"`
 
+	// NotReplayable says that a source cannot be asked for the same records again after a restart, as with a socket. The daemon then
+	// writes what it brings to a journal before it processes it, and replays that.
+	NotReplayable bool `json:"not_replayable,omitempty"`
 	// Stdin says that the plugin reads the daemon's standard input.
 	Stdin bool `json:"stdin,omitempty"`
 
