@@ -273,7 +273,7 @@ func (r *reducer) add(d *Delta, c *change, dropped bool) error {
 	case r.op == opDelete:
 		r.value, r.op = value, opSet
 	default: // into the Set or Merge before it
-		next, err := r.folds.combine(r.spare[:0], key, r.value, value)
+		next, err := combine(r.spare[:0], r.folds.of(key), r.value, value)
 		if err != nil {
 			return err
 		}

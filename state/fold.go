@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"sync"
 	"sync/atomic"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -54,9 +55,8 @@ func (f *folds) of(key []byte) Fold {
 	return (*table)[keys.Operator(key)]
 }
 
-// combine appends the stored value that stands for two stored values of key.
-func (f *folds) combine(dst, key, older, newer []byte) ([]byte, error) {
-	fold := f.of(key)
+// combine appends the stored value that stands for two stored values of a key with that fold, which is nil where none is known.
+func combine(dst []byte, fold Fold, older, newer []byte) ([]byte, error) {
 	if fold != nil && older[0] == plainValue && newer[0] == plainValue {
 		return fold(append(dst, plainValue), older[1:], newer[1:])
 	}
@@ -124,19 +124,19 @@ func (f *folds) merger() *pebble.Merger {
 			if len(value) == 0 {
 				return nil, fmt.Errorf("state: value without a header")
 			}
-			return &valueMerger{
-				folds: f,
-				key:   append([]byte(nil), key...),
-				acc:   append([]byte(nil), value...),
-			}, nil
+			m := mergers.Get().(*valueMerger)
+			m.fold, m.acc = f.of(key), append(m.acc[:0], value...)
+			return m, nil
 		},
 	}
 }
 
+// mergers are reused: a scan over entries with operands needs one for each.
+var mergers = sync.Pool{New: func() any { return &valueMerger{} }}
+
 // valueMerger folds the operands of one key as the database hands them over, from the newest to older ones when reading.
 type valueMerger struct {
-	folds      *folds
-	key        []byte
+	fold       Fold
 	acc, spare []byte
 }
 
@@ -147,7 +147,7 @@ func (m *valueMerger) step(older, newer []byte) error {
 	if len(older) == 0 || len(newer) == 0 {
 		return fmt.Errorf("state: value without a header")
 	}
-	next, err := m.folds.combine(m.spare[:0], m.key, older, newer)
+	next, err := combine(m.spare[:0], m.fold, older, newer)
 	if err != nil {
 		return err
 	}
@@ -155,4 +155,14 @@ func (m *valueMerger) step(older, newer []byte) error {
 	return nil
 }
 
-func (m *valueMerger) Finish(bool) ([]byte, io.Closer, error) { return m.acc, nil, nil }
+// Finish lends the value until Close.
+func (m *valueMerger) Finish(bool) ([]byte, io.Closer, error) { return m.acc, m, nil }
+
+// Close gives the memory back. The database calls it when it has no more use for the value.
+func (m *valueMerger) Close() error {
+	if cap(m.acc)+cap(m.spare) <= 64<<10 {
+		m.fold = nil
+		mergers.Put(m)
+	}
+	return nil
+}
