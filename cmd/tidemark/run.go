@@ -72,7 +72,7 @@ func (a *app) run(ctx context.Context, files []string, o runOptions) error {
 		}
 		names[p.Name] = file
 		pipelines = append(pipelines, pipeline.New(p, pipeline.Settings{
-			Clock: clock.System(), Plugins: view, StateDir: filepath.Join(dir, p.Name), Log: log.With("pipeline", p.Name), StopTimeout: o.stop,
+			Clock: clock.System(), Plugins: view, StateDir: filepath.Join(dir, p.Name), Ephemeral: o.state == "", Log: log.With("pipeline", p.Name), StopTimeout: o.stop,
 		}))
 	}
 	errs := make([]error, len(pipelines))

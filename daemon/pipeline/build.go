@@ -370,6 +370,9 @@ func (a *attempt) makeLane(ctx context.Context, number uint32, s *plan.Source, a
 		BatchRows: a.plan.BatchRows, BatchBytes: int(min(a.plan.BatchBytes, math.MaxInt32)), Linger: a.plan.Linger,
 	}
 	for name, r := range restored.partitions {
+		if s.Journaled {
+			break // its positions are the journal's
+		}
 		open.Restored = append(open.Restored, wire.RestoredPartition{Name: name, Position: r.position, Ended: r.ended})
 	}
 	c.source, err = a.p.set.Plugins.OpenSource(ctx, open, isolation(s.Plugin.Isolation))
@@ -377,5 +380,12 @@ func (a *attempt) makeLane(ctx context.Context, number uint32, s *plan.Source, a
 		return nil, err
 	}
 	a.onClose(c.source.Close)
+	if s.Journaled {
+		if c.journal, err = a.openJournal(s, c.source, restored.partitions); err != nil {
+			return nil, err
+		}
+		c.source = c.journal
+		a.onClose(c.journal.Close)
+	}
 	return newLane(c), nil
 }

@@ -14,6 +14,8 @@ type Driver struct {
 	a     *attempt
 	ticks []int64 // when each lane's generators are asked next, ms; math.MaxInt64: never
 	last  int64   // when the last checkpoint was made
+	made  int     // checkpoints
+	dirty bool    // something may have happened since
 }
 
 func newDriver(a *attempt) *Driver {
@@ -31,16 +33,23 @@ func newDriver(a *attempt) *Driver {
 
 // Settle waits until everything that the sources have handed over before has been worked through: every window fired that is due,
 // every row with its sink's queue.
-func (d *Driver) Settle() error { return d.a.coord.order(d.a.ctx, true) }
+func (d *Driver) Settle() error {
+	d.dirty = true
+	return d.a.coord.order(d.a.ctx, true)
+}
 
 // Checkpoint has a checkpoint committed and waits until the sinks have taken what it holds.
 func (d *Driver) Checkpoint() error {
-	d.last = d.a.now()
+	d.last, d.dirty = d.a.now(), false
 	if err := d.a.coord.order(d.a.ctx, false); err != nil {
 		return err
 	}
+	d.made++
 	return d.a.drain(d.a.ctx)
 }
+
+// Checkpoints is how many the driver has had committed.
+func (d *Driver) Checkpoints() int { return d.made }
 
 // Due is the processing time (ms) at which Fire has something to do next: math.MaxInt64 for never. The pipeline is settled.
 func (d *Driver) Due() int64 {
@@ -60,6 +69,9 @@ func (d *Driver) Due() int64 {
 
 func (d *Driver) checkpointDue() int64 {
 	c := d.a.coord
+	if !d.dirty { // an empty commit would say the same again
+		return math.MaxInt64
+	}
 	due := d.last + c.interval.Milliseconds()
 	if len(c.wanted) > 0 {
 		due = min(due, d.last+c.minInterval.Milliseconds())

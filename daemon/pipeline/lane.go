@@ -38,6 +38,7 @@ type laneConfig struct {
 	rule      timeRule
 	eventTime bool // rows need a time
 	source    wire.Source
+	journal   *journaled      // source, when it has a journal
 	headers   *decode.Headers // csv with a header row, else nil
 	columns   []*columnizer   // one for each worker
 	notice    func(decode.Notice)
@@ -99,6 +100,7 @@ type lane struct {
 	// Owned by emit.
 	partitions map[uint32]*partition
 	gone       map[string]partitionState // partitions of an earlier run that have not come back, and ended ones
+	journalAt  uint64                    // the record of the journal that emit has come to
 
 	latenessMu sync.Mutex // the sketch is read by whoever asks for a summary
 
@@ -140,7 +142,8 @@ type laneSnapshot struct {
 	partitions map[string]partitionState
 	watermark  int64
 	guard      []byte
-	acks       []ack // what to tell the source when the checkpoint is committed
+	acks       []ack  // what to tell the source when the checkpoint is committed
+	journalAt  uint64 // the record of the journal that it holds, for sources that have one
 }
 
 type ack struct {
@@ -204,7 +207,12 @@ func newLane(c laneConfig) *lane {
 		gone:       map[string]partitionState{},
 	}
 	for name, s := range c.restored {
-		l.gone[name] = s
+		if name != journalPartition {
+			l.gone[name] = s
+		}
+	}
+	if c.journal != nil {
+		l.journalAt = c.journal.number
 	}
 	l.watermark.Store(batch.NoWatermark)
 	return l

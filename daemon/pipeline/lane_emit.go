@@ -33,16 +33,25 @@ func (l *lane) emitItem(ctx context.Context, it *item) error {
 		}
 		return l.emitBatch(it)
 	}
+	if err := l.passed(it.position); err != nil {
+		return err
+	}
 	switch it.kind {
 	case addedItem:
-		l.partitions[it.partition] = &partition{id: it.partition, name: it.name, position: l.gone[it.name].position, header: l.gone[it.name].header}
+		p := &partition{id: it.partition, name: it.name, position: l.gone[it.name].position, header: l.gone[it.name].header}
+		if l.journal != nil && it.position != nil {
+			p.position = it.position
+		}
+		l.partitions[it.partition] = p
 		delete(l.gone, it.name)
 	case endedItem:
 		if p := l.partitions[it.partition]; p != nil {
 			if it.position != nil {
 				p.position = it.position
 			}
-			l.gone[p.name] = partitionState{position: p.position, watermark: batch.NoWatermark, ended: true}
+			if l.journal == nil { // connections do not come again, and files do
+				l.gone[p.name] = partitionState{position: p.position, watermark: batch.NoWatermark, ended: true}
+			}
 			delete(l.partitions, it.partition)
 		}
 	case sourceEndItem, sourceStopItem:
@@ -71,8 +80,21 @@ func (l *lane) emitItem(ctx context.Context, it *item) error {
 	return nil
 }
 
+// passed notes the place in the journal that emit has come to.
+func (l *lane) passed(position []byte) error {
+	if l.journal == nil || len(position) == 0 {
+		return nil
+	}
+	number, _, err := parseJournalPosition(position)
+	l.journalAt = max(l.journalAt, number)
+	return err
+}
+
 func (l *lane) emitBatch(it *item) error {
 	b := it.batch
+	if err := l.passed(b.Position); err != nil {
+		return err
+	}
 	if p := l.partitions[it.partition]; p != nil && len(b.Position) > 0 {
 		p.position = append(p.position[:0:0], b.Position...)
 		p.header = b.Header
@@ -98,6 +120,10 @@ func (l *lane) snapshot(it *item) laneSnapshot {
 	s := laneSnapshot{partitions: map[string]partitionState{}, watermark: it.combined, guard: it.guard}
 	for name, p := range l.gone {
 		s.partitions[name] = p
+	}
+	if l.journal != nil {
+		s.partitions[journalPartition] = partitionState{position: journalPosition(l.journalAt, 0), watermark: batch.NoWatermark}
+		s.journalAt = l.journalAt
 	}
 	states := map[uint32][]byte{}
 	for _, st := range it.states {

@@ -46,7 +46,9 @@ type Settings struct {
 	Clock    clock.Clock
 	Plugins  Plugins
 	StateDir string // the pipeline's own directory; it is made
-	Log      hclog.Logger
+	// Ephemeral says that the directory is removed when the process ends: nothing in it has to survive a power failure.
+	Ephemeral bool
+	Log       hclog.Logger
 	// AllowReset names components whose state may be dropped when the plan has changed so that it is of no use any more.
 	AllowReset []string
 	Workers    int // decoding goroutines and shards where the plan does not say; 0 = GOMAXPROCS

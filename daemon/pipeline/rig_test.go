@@ -32,14 +32,16 @@ type rig struct {
 	state string
 	clock clock.Clock
 	size  int // workers and shards
+	// failAt makes the sink fail for good, once, when it is given the row of that number.
+	failAt int
 
 	mu   sync.Mutex
 	rows map[string][]string // by sink, in order
 }
 
-func newRig(t testing.TB) *rig {
+func newRig(t testing.TB, more ...sdk.Plugin) *rig {
 	r := &rig{t: t, state: filepath.Join(t.TempDir(), "state"), clock: clock.System(), rows: map[string][]string{}}
-	h, err := host.New(host.Settings{Shipped: append(plugins.All(), r.capture())})
+	h, err := host.New(host.Settings{Shipped: append(append(plugins.All(), r.capture()), more...)})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, h.Close()) })
 	r.host = h
@@ -66,6 +68,10 @@ func (c *captureSink) Write(_ context.Context, d sdk.Rows) error {
 	rows := c.rig.rows[c.as]
 	for i := range d.Len() {
 		n := int(d.First) + i
+		if n == c.rig.failAt {
+			c.rig.failAt, c.rig.rows[c.as] = 0, rows
+			return sdk.Permanent(fmt.Errorf("row %d does not please", n))
+		}
 		switch text := string(d.Batch.Row(i)); {
 		case n <= len(rows): // comes again
 			if rows[n-1] != text {

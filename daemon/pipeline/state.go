@@ -14,8 +14,10 @@ import (
 	"github.com/tidemark-stream/tidemark/daemon/shard"
 	"github.com/tidemark-stream/tidemark/daemon/window"
 	"github.com/tidemark-stream/tidemark/sdk/batch"
+	"github.com/tidemark-stream/tidemark/sdk/wire"
 	"github.com/tidemark-stream/tidemark/state"
 	"github.com/tidemark-stream/tidemark/state/deadletter"
+	"github.com/tidemark-stream/tidemark/state/journal"
 	"github.com/tidemark-stream/tidemark/state/keys"
 )
 
@@ -23,6 +25,7 @@ import (
 const (
 	stateFolder   = "state"
 	lettersFolder = "deadletters"
+	journalFolder = "journal" // one folder a source in it
 )
 
 // openState opens the store and the dead letters, and reads what the last commit says. A state that the plan cannot go on from is
@@ -190,6 +193,13 @@ func (a *attempt) commit(ctx context.Context, c *cut) error {
 	if c.letters != nil {
 		out.Parts = append(out.Parts, c.letters)
 	}
+	for _, l := range a.lanes {
+		if l.journal != nil {
+			if err := l.journal.journal.Sync(); err != nil {
+				return fmt.Errorf("source %s: %w", l.name, err)
+			}
+		}
+	}
 	stats, err := a.log.Commit(ctx, out)
 	if err != nil {
 		return err
@@ -204,6 +214,12 @@ func (a *attempt) commit(ctx context.Context, c *cut) error {
 		c.letters.Committed()
 	}
 	for _, l := range a.lanes { // I3: only now
+		if l.journal != nil {
+			if err := l.journal.committed(c.lanes[l.name].journalAt); err != nil {
+				return fmt.Errorf("source %s: %w", l.name, err)
+			}
+			continue
+		}
 		for _, k := range c.lanes[l.name].acks {
 			if err := l.source.Ack(k.partition, k.position); err != nil && a.ctx.Err() == nil {
 				return fmt.Errorf("source %s: acknowledge: %w", l.name, err)
@@ -211,4 +227,27 @@ func (a *attempt) commit(ctx context.Context, c *cut) error {
 		}
 	}
 	return nil
+}
+
+// openJournal opens a source's journal and puts it in front of the source.
+func (a *attempt) openJournal(s *plan.Source, inner wire.Source, restored map[string]partitionState) (*journaled, error) {
+	committed := uint64(0)
+	if p, ok := restored[journalPartition]; ok {
+		var err error
+		if committed, _, err = parseJournalPosition(p.position); err != nil {
+			return nil, Permanent(err)
+		}
+	}
+	sync := journal.Sync(s.Journal.Sync)
+	if a.p.set.Ephemeral {
+		sync = journal.SyncNone // the directory goes with the process
+	}
+	j, err := journal.Open(filepath.Join(a.p.set.StateDir, journalFolder, s.Name), journal.Options{
+		Sync: sync, SegmentSize: s.Journal.Segment, Committed: committed + 1,
+	})
+	if err != nil {
+		return nil, lasting(err)
+	}
+	a.onClose(j.Close)
+	return newJournaled(inner, j, s.Journal.MaxSize, committed, restored)
 }

@@ -122,6 +122,8 @@ type Source struct {
 	MaxRecord int64
 	Fields    []string // the columns that are decoded or kept, in order
 	Journal   config.Journal
+	// Journaled says that what the source brings is written to a journal before it is processed, because it cannot be asked for it again.
+	Journaled bool
 
 	Rule      TimeRule
 	Timestamp *Column // what is parsed as the event time; nil when the source or the assigner gives timestamps by itself

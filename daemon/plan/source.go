@@ -20,6 +20,7 @@ func (b *builder) source(c *config.Source) {
 		options: c.Options, optionsAt: c.At, host: []string{"plugin", "isolation", "decode", "time", "journal"},
 	})
 	s.Plugin = plugin
+	s.Journaled = found && (d.NotReplayable || c.Journal.Set) && len(d.Output) == 0
 	if !found {
 		b.broken[c.Name] = true
 	}

@@ -11,7 +11,7 @@ import (
 // Plugin is the source.
 func Plugin() sdk.Plugin {
 	return sdk.NewSource("socket", "reads records from TCP, TLS, Unix or UDP sockets, as client or as listener",
-		func(c Config) (sdk.Source[[]byte], error) { return &source{c}, nil })
+		func(c Config) (sdk.Source[[]byte], error) { return &source{c}, nil }, sdk.NotReplayable())
 }
 
 type source struct{ Config }

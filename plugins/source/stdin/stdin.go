@@ -20,7 +20,7 @@ type Config struct{}
 
 // Plugin is the source.
 func Plugin() sdk.Plugin {
-	return sdk.NewSource("stdin", "reads standard input", func(Config) (sdk.Source[[]byte], error) { return &source{os.Stdin}, nil }, sdk.Stdin())
+	return sdk.NewSource("stdin", "reads standard input", func(Config) (sdk.Source[[]byte], error) { return &source{os.Stdin}, nil }, sdk.Stdin(), sdk.NotReplayable())
 }
 
 type source struct{ in *os.File }

@@ -1,0 +1,253 @@
+package pipeline
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/tidemark-stream/tidemark/sdk/wire"
+	"github.com/tidemark-stream/tidemark/state/journal"
+)
+
+// journaled is a source that cannot be asked for its records again, behind a journal: what it says is written down before anybody hears
+// it, and after a restart the journal says again what the last commit does not hold. So above this it is a source like others,
+// whose position is the number of a journal record.
+//
+// Partitions of an earlier run are known by name. Those that were open are announced again, and end when the journal has been replayed,
+// because their connections are gone; a partition that the source opens anew under the same name begins after that.
+type journaled struct {
+	inner   wire.Source
+	journal *journal.Journal
+	maxSize int64         // bytes of journal beyond which the source is held back
+	room    chan struct{} // told when the journal has become shorter
+
+	replayed chan wire.SourceEvent // events of the replay; closed at its end
+	failed   error                 // of the replay; read after replayed is closed
+	stop     chan struct{}         // ends the replay
+	stopOnce sync.Once
+	done     sync.WaitGroup
+
+	// Of the goroutine that calls Recv.
+	open   []journaledPartition // to be ended when the replay is over
+	ids    map[uint32]uint32    // partition numbers of the inner source to ours
+	next   uint32
+	number uint64 // of the record that Recv returned last
+	queue  []wire.SourceEvent
+}
+
+type journaledPartition struct {
+	id   uint32
+	name string
+}
+
+// journalPosition is the position of a partition of a journaled source: the record it has come to, and its number in that run.
+func journalPosition(number uint64, id uint32) []byte {
+	return binary.AppendUvarint(binary.AppendUvarint(nil, number), uint64(id))
+}
+
+func parseJournalPosition(p []byte) (number uint64, id uint32, err error) {
+	number, n := binary.Uvarint(p)
+	if n <= 0 {
+		return 0, 0, errors.New("the stored position of a journal is damaged")
+	}
+	v, m := binary.Uvarint(p[n:])
+	if m <= 0 || n+m != len(p) {
+		return 0, 0, errors.New("the stored position of a journal is damaged")
+	}
+	return number, uint32(v), nil
+}
+
+// newJournaled starts the replay behind the last record that the commit holds.
+func newJournaled(inner wire.Source, j *journal.Journal, maxSize int64, committed uint64, restored map[string]partitionState) (*journaled, error) {
+	s := &journaled{inner: inner, journal: j, maxSize: maxSize, room: make(chan struct{}, 1), replayed: make(chan wire.SourceEvent, 4), stop: make(chan struct{}), ids: map[uint32]uint32{}, number: committed}
+	for name, p := range restored {
+		if p.ended || name == journalPartition {
+			continue
+		}
+		_, id, err := parseJournalPosition(p.position)
+		if err != nil {
+			return nil, err
+		}
+		s.queue = append(s.queue, wire.SourceEvent{Kind: wire.PartitionAdded, Partition: id, Name: name})
+		s.opened(id, name)
+	}
+	s.done.Go(func() {
+		defer close(s.replayed)
+		s.failed = s.replay(committed + 1)
+	})
+	return s, nil
+}
+
+func (s *journaled) opened(id uint32, name string) {
+	s.open = append(s.open, journaledPartition{id, name})
+	s.next = max(s.next, id+1)
+}
+
+func (s *journaled) closed(id uint32) {
+	kept := s.open[:0]
+	for _, p := range s.open {
+		if p.id != id {
+			kept = append(kept, p)
+		}
+	}
+	s.open = kept
+}
+
+var errStopReplay = errors.New("stop")
+
+func (s *journaled) replay(from uint64) error {
+	err := s.journal.Replay(from, func(r journal.Record) error {
+		ev := wire.SourceEvent{Kind: wire.SourceBatch, Batch: r.Batch}
+		if r.Batch == nil {
+			var err error
+			if ev, err = decodeEvent(r.Event); err != nil {
+				return fmt.Errorf("record %d: %w", r.Number, err)
+			}
+		} else {
+			ev.Partition = r.Batch.Partition
+		}
+		ev.Position = journalPosition(r.Number, ev.Partition)
+		select {
+		case s.replayed <- ev:
+			return nil
+		case <-s.stop:
+			if r.Batch != nil {
+				r.Batch.Release()
+			}
+			return errStopReplay
+		}
+	})
+	if errors.Is(err, errStopReplay) {
+		return nil
+	}
+	return err
+}
+
+// Recv returns replayed events first, then new ones, each after it is in the journal.
+func (s *journaled) Recv() (wire.SourceEvent, error) {
+	if len(s.queue) > 0 {
+		ev := s.queue[0]
+		s.queue = s.queue[1:]
+		return ev, nil
+	}
+	if ev, ok := <-s.replayed; ok {
+		switch ev.Kind {
+		case wire.PartitionAdded:
+			s.opened(ev.Partition, ev.Name)
+		case wire.PartitionEnded:
+			s.closed(ev.Partition)
+		}
+		return s.hand(ev)
+	}
+	if s.failed != nil {
+		return wire.SourceEvent{}, fmt.Errorf("replay the journal: %w", s.failed)
+	}
+	if len(s.open) > 0 {
+		p := s.open[0]
+		s.open = s.open[1:]
+		return s.write(wire.SourceEvent{Kind: wire.PartitionEnded, Partition: p.id})
+	}
+	for s.maxSize > 0 && s.journal.Size() > s.maxSize {
+		select {
+		case <-s.room:
+		case <-s.stop:
+			return wire.SourceEvent{}, io.EOF
+		}
+	}
+	ev, err := s.inner.Recv()
+	if err != nil {
+		return ev, err
+	}
+	if ev.Kind == wire.PartitionAdded {
+		s.ids[ev.Partition] = s.next
+		s.next++
+	}
+	if ev.Kind != wire.SourceEnded && ev.Kind != wire.SourceStopped {
+		ev.Partition = s.ids[ev.Partition]
+	}
+	if ev.Batch != nil {
+		ev.Batch.Partition = ev.Partition
+	}
+	return s.write(ev)
+}
+
+// write puts an event into the journal.
+func (s *journaled) write(ev wire.SourceEvent) (wire.SourceEvent, error) {
+	var number uint64
+	var err error
+	switch ev.Kind {
+	case wire.SourceBatch:
+		number, err = s.journal.Append(ev.Batch)
+	case wire.SourceEnded, wire.SourceStopped:
+		return ev, nil
+	default:
+		number, err = s.journal.AppendEvent(encodeEvent(ev))
+	}
+	if err != nil {
+		return ev, fmt.Errorf("write to the journal: %w", err)
+	}
+	ev.Position = journalPosition(number, ev.Partition)
+	return s.hand(ev)
+}
+
+// hand gives an event its number as its position.
+func (s *journaled) hand(ev wire.SourceEvent) (wire.SourceEvent, error) {
+	if ev.Batch != nil {
+		ev.Batch.Position = append(ev.Batch.Position[:0], ev.Position...)
+	}
+	number, _, err := parseJournalPosition(ev.Position)
+	s.number = number
+	return ev, err
+}
+
+// encodeEvent writes an event of a partition: kind, partition, name.
+func encodeEvent(ev wire.SourceEvent) []byte {
+	out := []byte{byte(ev.Kind)}
+	out = binary.AppendUvarint(out, uint64(ev.Partition))
+	return append(out, ev.Name...)
+}
+
+func decodeEvent(b []byte) (wire.SourceEvent, error) {
+	if len(b) < 2 {
+		return wire.SourceEvent{}, errors.New("a damaged event")
+	}
+	id, n := binary.Uvarint(b[1:])
+	if n <= 0 {
+		return wire.SourceEvent{}, errors.New("a damaged event")
+	}
+	return wire.SourceEvent{Kind: wire.SourceEventKind(b[0]), Partition: uint32(id), Name: string(b[1+n:])}, nil
+}
+
+// committed gives up the records that a commit holds.
+func (s *journaled) committed(number uint64) error {
+	if err := s.journal.Truncate(number + 1); err != nil {
+		return err
+	}
+	select {
+	case s.room <- struct{}{}:
+	default:
+	}
+	return nil
+}
+
+// Ack means nothing to the inner source.
+func (s *journaled) Ack(uint32, []byte) error { return nil }
+
+func (s *journaled) Stop() error { return s.inner.Stop() }
+
+func (s *journaled) Close() error {
+	s.stopOnce.Do(func() { close(s.stop) })
+	err := s.inner.Close()
+	s.done.Wait()
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return err
+}
+
+// journalPartition is the name under which a commit holds how far a source's journal has been processed: no partition is called so.
+const journalPartition = "$journal"
+
+var _ wire.Source = (*journaled)(nil)
