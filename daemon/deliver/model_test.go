@@ -38,6 +38,7 @@ type world struct {
 
 func (w *world) open() {
 	t := w.t
+	w.sink.cut = false
 	w.store = openStore(t, w.disk)
 	var err error
 	w.letters, err = deadletter.Open("letters", deadletter.Options{FS: w.disk})
@@ -116,7 +117,10 @@ func (w *world) commit() {
 
 // kill ends everything where it is; the disk keeps what was synced and some of the rest.
 func (w *world) kill(percent int) {
+	w.sink.mu.Lock() // what comes after the crash must not reach the sink
+	w.sink.cut = true
 	after := w.disk.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: percent, RNG: rand.New(rand.NewPCG(w.rng.Uint64(), 42))})
+	w.sink.mu.Unlock()
 	w.cancel()
 	w.out.cancel()
 	<-w.out.done

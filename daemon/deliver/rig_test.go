@@ -96,6 +96,7 @@ type fakeSink struct {
 	poison string   // rows that hold it are refused
 	block  bool     // refuse the whole delivery for one bad row
 	calls  int
+	cut    bool          // the line to it is cut: the other end has crashed
 	hold   chan struct{} // when set, Write waits for it
 }
 
@@ -120,6 +121,9 @@ func (f *fakeSink) Write(ctx context.Context, first uint64, b *batch.Batch) erro
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if f.cut {
+		return errors.New("nobody is there")
+	}
 	f.calls++
 	var fail error
 	if len(f.script) > 0 {
