@@ -7,6 +7,7 @@ import (
 	"github.com/tidemark-stream/tidemark/plugins/assigner/periodic"
 	"github.com/tidemark-stream/tidemark/plugins/assigner/punctuated"
 	filesink "github.com/tidemark-stream/tidemark/plugins/sink/file"
+	httpsink "github.com/tidemark-stream/tidemark/plugins/sink/http"
 	"github.com/tidemark-stream/tidemark/plugins/sink/stdout"
 	filesource "github.com/tidemark-stream/tidemark/plugins/source/file"
 	"github.com/tidemark-stream/tidemark/plugins/source/generate"
@@ -28,6 +29,7 @@ func All() []sdk.Plugin {
 		periodic.Plugin(),
 		punctuated.Plugin(),
 		filesink.Plugin(),
+		httpsink.Plugin(),
 		stdout.Plugin(),
 	}
 }
