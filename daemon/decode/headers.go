@@ -12,7 +12,7 @@ import (
 // Headers gives each batch of a csv source the header of its partition, so that batches can then be decoded in any order and
 // by any worker. It sits where the batches of one source still come in order, and belongs to that goroutine.
 //
-// A header is the first row of a partition, the row at position 0, that is not blank. A row that is equal to the header is
+// A header is the first row of a partition, the row at position 0 or behind a byte order mark there, that is not blank. A row that is equal to the header is
 // the header again (files joined together) and no record either. When the rows of a partition begin at 0 again, because its
 // file was rotated, their first row is a new header, with columns in another order perhaps. A source that knows the header
 // itself puts it into the batch, and then only repetitions are looked for.
@@ -20,6 +20,7 @@ import (
 // Its state belongs into the checkpoint beside the positions: a partition that is continued in its middle needs it.
 type Headers struct {
 	known map[uint32][]byte // by partition; empty: the header is still to come
+	next  map[uint32]int64  // by partition: the position behind its last batch, where one came; not in a snapshot
 }
 
 // NewHeaders returns nil when rows of spec bring no header.
@@ -27,7 +28,7 @@ func NewHeaders(spec Spec) *Headers {
 	if spec.Format != FormatCSV || !spec.Header {
 		return nil
 	}
-	return &Headers{known: map[uint32][]byte{}}
+	return &Headers{known: map[uint32][]byte{}, next: map[uint32]int64{}}
 }
 
 // Attach sets b.Header and takes header rows out of b.Sel. It returns how many rows these were: they count as neither read
@@ -37,12 +38,13 @@ func (h *Headers) Attach(b *batch.Batch) (headers int) {
 		return 0
 	}
 	header := b.Header
+	defer func() { h.next[b.Partition] = b.RowPosition(b.N-1) + 1 }()
 	if len(header) > 0 {
 		h.known[b.Partition] = header
 	} else {
 		var begun bool
 		header, begun = h.known[b.Partition]
-		if b.RowPosition(0) == 0 {
+		if h.begins(b, begun) {
 			header, begun = nil, true
 			h.known[b.Partition] = nil
 		}
@@ -88,11 +90,29 @@ func (h *Headers) Attach(b *batch.Batch) (headers int) {
 	return headers
 }
 
+// bomSize is the length of a byte order mark in UTF-8.
+const bomSize = 3
+
+// begins says whether the first row of b is the first one of its partition, or of a new generation of it. Where a byte order mark stood
+// before it, its position is that behind the mark; so may be that of the second row of a file, and only what came before tells them apart.
+func (h *Headers) begins(b *batch.Batch, begun bool) bool {
+	switch at := b.RowPosition(0); at {
+	case 0:
+		return true
+	case bomSize:
+		return b.Unit == batch.ByteOffset && (!begun || at < h.next[b.Partition])
+	}
+	return false
+}
+
 // Know tells the header of a partition that is continued behind it.
 func (h *Headers) Know(partition uint32, header []byte) { h.known[partition] = header }
 
 // Forget drops what is known about a partition that has ended.
-func (h *Headers) Forget(partition uint32) { delete(h.known, partition) }
+func (h *Headers) Forget(partition uint32) {
+	delete(h.known, partition)
+	delete(h.next, partition)
+}
 
 // trimHeader is a row without byte order mark and carriage return.
 func trimHeader(row []byte) []byte {
@@ -155,6 +175,6 @@ func (h *Headers) Restore(s []byte) error {
 	if !ok || len(s) > 0 {
 		return damaged
 	}
-	h.known = known
+	h.known, h.next = known, map[uint32]int64{}
 	return nil
 }

@@ -104,6 +104,36 @@ func TestHeadersByByteOffset(t *testing.T) {
 	require.Equal(t, "a,b", string(b.Header))
 }
 
+// Sources take a byte order mark away, and the header's position is the one behind it.
+func TestHeadersBehindAByteOrderMark(t *testing.T) {
+	h := NewHeaders(Spec{Format: FormatCSV, Header: true})
+	attach := func(partition uint32, base int64, rows ...string) (*batch.Batch, int) {
+		b := partOf(partition, base, rows...)
+		b.Unit = batch.ByteOffset
+		return b, h.Attach(b)
+	}
+	b, n := attach(1, 3, "a,b", "1,2")
+	require.Equal(t, 1, n)
+	require.Equal(t, "a,b", string(b.Header))
+	_, n = attach(1, 11, "3,4")
+	require.Equal(t, 0, n)
+
+	// A new generation of the file, with a mark as well.
+	b, n = attach(1, 3, "b,a", "1,2")
+	require.Equal(t, 1, n)
+	require.Equal(t, "b,a", string(b.Header))
+
+	// The second row of a file whose header has two characters stands there, too.
+	_, n = attach(2, 0, "ab")
+	require.Equal(t, 1, n)
+	b, n = attach(2, 3, "12")
+	require.Equal(t, 0, n)
+	require.Equal(t, "ab", string(b.Header))
+	h.Know(3, []byte("ab"))
+	_, n = attach(3, 3, "12")
+	require.Equal(t, 0, n)
+}
+
 func TestHeadersRefuseDamage(t *testing.T) {
 	h := NewHeaders(Spec{Format: FormatCSV, Header: true})
 	h.Attach(partOf(1, 0, "a,b", "1,2"))
