@@ -1,7 +1,9 @@
 package decode
 
 import (
+	"bytes"
 	"fmt"
+	"slices"
 	"unicode/utf16"
 	"unicode/utf8"
 
@@ -20,10 +22,19 @@ type logfmtFormat struct {
 	lookup map[string][]int // fields by name
 	seen   []bool
 	twice  bool
+	pairs  []logfmtPair   // of the row, while Spec.Whole is made
+	places map[string]int // the last place of each name in pairs, where these are many
+}
+
+// logfmtPair is one name=value.
+type logfmtPair struct {
+	name  []byte
+	value span
+	bare  bool
 }
 
 func newLogfmtFormat(text *textDecoder) *logfmtFormat {
-	f := &logfmtFormat{textDecoder: text, lookup: map[string][]int{}, seen: make([]bool, len(text.fields))}
+	f := &logfmtFormat{textDecoder: text, lookup: map[string][]int{}, seen: make([]bool, len(text.fields)), places: map[string]int{}}
 	for i := range text.fields {
 		f.lookup[text.fields[i].flat] = append(f.lookup[text.fields[i].flat], i)
 	}
@@ -52,9 +63,7 @@ func (f *logfmtFormat) decode(b *batch.Batch, cols []batch.Column, bad *badRows)
 func (f *logfmtFormat) row(i int, row span) {
 	clear(f.seen)
 	pairs := false
-	if f.whole {
-		f.openObject()
-	}
+	f.pairs = f.pairs[:0]
 	refused, problem := false, ""
 	for p := 0; ; {
 		var name []byte
@@ -74,7 +83,7 @@ func (f *logfmtFormat) row(i int, row span) {
 			refused = !f.putPair(c, i, value, bare)
 		}
 		if f.whole && !refused {
-			f.wholePair(name, value, bare)
+			f.pairs = append(f.pairs, logfmtPair{name, value, bare})
 		}
 	}
 	switch {
@@ -96,8 +105,31 @@ func (f *logfmtFormat) row(i int, row span) {
 		}
 	}
 	if f.whole {
+		f.openObject()
+		for k, p := range f.pairs {
+			if !f.comesAgain(k) {
+				f.wholePair(p.name, p.value, p.bare)
+			}
+		}
 		f.closeObject(i)
 	}
+}
+
+// fewPairs is up to how many pairs of a row are compared one with another.
+const fewPairs = 16
+
+// comesAgain says whether the name of a pair stands once more behind it, so that the pair does not count.
+func (f *logfmtFormat) comesAgain(k int) bool {
+	if len(f.pairs) <= fewPairs {
+		return slices.ContainsFunc(f.pairs[k+1:], func(p logfmtPair) bool { return bytes.Equal(p.name, f.pairs[k].name) })
+	}
+	if k == 0 {
+		clear(f.places)
+		for i, p := range f.pairs {
+			f.places[string(p.name)] = i
+		}
+	}
+	return f.places[string(f.pairs[k].name)] != k
 }
 
 func (f *logfmtFormat) putPair(c, i int, value span, bare bool) bool {

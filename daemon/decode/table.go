@@ -9,6 +9,7 @@ import (
 type table struct {
 	names       []string
 	types       []Type  // of each column, for Spec.Whole
+	shadowed    []bool  // columns whose name comes again, for Spec.Whole: the last one counts
 	want        [][]int // fields that want the column
 	absent      []int   // fields that no column has
 	last        int     // highest column that is wanted, -1 for none
@@ -20,6 +21,7 @@ func newTable(names []string, fields []field, spec *Spec) *table {
 	t := &table{
 		names:       names,
 		types:       make([]Type, len(names)),
+		shadowed:    make([]bool, len(names)),
 		want:        make([][]int, len(names)),
 		last:        -1,
 		extraReject: spec.Extra == "reject",
@@ -39,7 +41,12 @@ func newTable(names []string, fields []field, spec *Spec) *table {
 		t.want[at] = append(t.want[at], i)
 		t.last = max(t.last, at)
 	}
+	last := map[string]int{}
 	for c, name := range names {
+		if before, again := last[name]; again {
+			t.shadowed[before] = true
+		}
+		last[name] = c
 		for _, d := range spec.Declared {
 			if d.Path.Flat() == name || d.Name == name {
 				t.types[c] = d.Type
@@ -80,7 +87,7 @@ func (r *tableRow) add(v span) bool {
 				return false
 			}
 		}
-		if r.whole {
+		if r.whole && !t.shadowed[c] {
 			r.member(t.names[c], v.text, t.types[c])
 		}
 	}
