@@ -44,6 +44,8 @@ type attempt struct {
 	counts  *counts
 	outlets []outlet
 
+	foreigners map[string]*foreign // steps done by transform plugins
+
 	log         *checkpoint.Log
 	restored    *checkpoint.State // what the last commit says
 	first       *state.Delta      // goes before everything else into the first commit
@@ -99,6 +101,9 @@ func (a *attempt) run(ctx context.Context) (State, error) {
 		group.Go(func() error { return named("sink", o.name, o.outbox.Run(inner)) })
 	}
 	group.Go(func() error { return named("dead letters", "", a.letters.Run(inner)) })
+	for _, t := range a.foreigners {
+		group.Go(func() error { return named("transform", t.step.Name, t.run(inner)) })
+	}
 	for _, l := range a.lanes {
 		group.Go(func() error { return l.run(inner) })
 	}
@@ -195,7 +200,7 @@ func (a *attempt) startCoordinator() {
 	c := a.coord
 	c.clock, c.manual = a.p.set.Clock, a.p.set.Drive != nil
 	c.interval, c.minInterval, c.timeout = a.plan.Checkpoint.Interval, a.plan.Checkpoint.MinInterval, a.plan.Checkpoint.Timeout
-	c.parts = len(a.lanes) + len(a.stages)*(1+a.shards) + len(a.sinks)
+	c.parts = len(a.lanes) + len(a.stages)*(1+a.shards) + len(a.foreigners) + len(a.sinks)
 	if a.boxInputs > 0 {
 		c.parts++
 	}

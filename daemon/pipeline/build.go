@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/tidemark-stream/tidemark/daemon/aggregate"
 	"github.com/tidemark-stream/tidemark/daemon/decode"
@@ -25,7 +26,7 @@ func (p *Pipeline) build(ctx context.Context) (_ *attempt, err error) {
 		p: p, plan: p.plan, graph: newGraph(p.plan), ctx: hard, cancel: cancel,
 		workers: orCPUs(p.plan.DecodeWorkers, p.set.Workers), shards: orCPUs(p.plan.Shards, p.set.Workers),
 		stages: map[string]*stageNode{}, sinks: map[string]*sinkNode{}, coord: newCoordinator(),
-		counts: newCounts(p.plan),
+		counts: newCounts(p.plan), foreigners: map[string]*foreign{},
 	}
 	defer func() {
 		if err != nil {
@@ -50,6 +51,16 @@ func (p *Pipeline) build(ctx context.Context) (_ *attempt, err error) {
 			if err := a.makeStage(s); err != nil {
 				return nil, fmt.Errorf("transform %s: %w", s.Name, err)
 			}
+		}
+		if s.Plugin != nil {
+			if err := a.openForeign(ctx, s); err != nil {
+				return nil, fmt.Errorf("transform %s: %w", s.Name, err)
+			}
+		}
+	}
+	for _, t := range a.foreigners {
+		if t.main, err = a.port(a.graph.stages[t.step.Name].main); err != nil {
+			return nil, err
 		}
 	}
 	for _, s := range a.stages {
@@ -123,6 +134,10 @@ func (a *attempt) branch(r *path) (branch, []terminal, error) {
 		if r.step.Window != nil {
 			computed = append(append([]plan.Column(nil), computed...), r.step.Window.Computed...)
 		}
+	case r.step.Plugin != nil:
+		in := &foreignInput{to: a.foreigners[r.step.Name], input: r.input, letters: letters}
+		b, ends = in, []terminal{in}
+		computed = append(append([]plan.Column(nil), computed...), r.step.Plugin.Columns...)
 	default:
 		apply, err := a.stateless(r.step)
 		if err != nil {
@@ -150,6 +165,13 @@ func (a *attempt) branch(r *path) (branch, []terminal, error) {
 	}
 	if r.in.Watermark {
 		b = watermarkBranch{b}
+	}
+	if r.step != nil && r.step.Plugin != nil {
+		// Its refused rows come out behind the plugin, and so do the barriers for them.
+		if t := a.foreigners[r.step.Name]; !slices.Contains(t.letters, letters) {
+			t.letters = append(t.letters, letters)
+		}
+		return b, ends, nil
 	}
 	return b, append(append([]terminal(nil), ends...), letters.readers.ends...), nil
 }

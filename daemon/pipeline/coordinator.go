@@ -18,7 +18,8 @@ type cut struct {
 	deltas  []*state.Delta
 	letters *deliver.LettersPart
 	parts   []*deliver.Part // of the sinks
-	taken   time.Duration   // from the request to the last contribution
+	foreign []foreignState
+	taken   time.Duration // from the request to the last contribution
 }
 
 // stageSnapshot is a stage's part of a checkpoint beside its shards' deltas.

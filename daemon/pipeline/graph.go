@@ -33,12 +33,16 @@ func newGraph(p *plan.Plan) *graph {
 		g.sources[s.Name] = &ports{main: g.readers(s.Name, s.Name, plan.Main), errors: g.readers(s.Name, s.Name, plan.Errors)}
 	}
 	for _, s := range p.Steps {
-		if keyed(s) {
+		if joins(s) {
 			g.stages[s.Name] = &ports{main: g.readers(s.Name, s.Name, plan.Main), late: g.readers(s.Name, s.Name, plan.Late)}
 		}
 	}
 	return g
 }
+
+// joins reports whether a step has inputs where streams come together, and a stream of its own behind it. Others work on each batch
+// by itself, wherever it comes from.
+func joins(s *plan.Step) bool { return keyed(s) || s.Plugin != nil }
 
 // keyed reports whether a step has state by key, and so shards.
 func keyed(s *plan.Step) bool { return s.Window != nil || s.Dedup != nil }
@@ -55,7 +59,7 @@ func (g *graph) readers(origin, from string, port plan.Port) []*path {
 			p.step = g.plan.Step(r.Name)
 			p.in = p.step.Inputs[r.Input]
 		}
-		if p.sink != nil || keyed(p.step) {
+		if p.sink != nil || joins(p.step) {
 			p.input = g.inputs[r.Name]
 			g.inputs[r.Name]++
 			g.feeds[r.Name] = append(g.feeds[r.Name], origin)

@@ -190,6 +190,9 @@ func (a *attempt) commit(ctx context.Context, c *cut) error {
 	for _, p := range c.parts {
 		out.Parts = append(out.Parts, p)
 	}
+	for _, f := range c.foreign {
+		out.Parts = append(out.Parts, f)
+	}
 	if c.letters != nil {
 		out.Parts = append(out.Parts, c.letters)
 	}

@@ -1,0 +1,275 @@
+package pipeline
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/tidemark-stream/tidemark/daemon/host"
+	"github.com/tidemark-stream/tidemark/daemon/plan"
+	"github.com/tidemark-stream/tidemark/daemon/watermark"
+	"github.com/tidemark-stream/tidemark/sdk/batch"
+	"github.com/tidemark-stream/tidemark/sdk/wire"
+	"github.com/tidemark-stream/tidemark/state"
+	"github.com/tidemark-stream/tidemark/state/keys"
+)
+
+// foreign is a step that a transform plugin does. Batches of all its inputs go to the plugin one after the other, up to wire.Credits of them
+// at a time, and come back in the same order; marks, idleness and barriers keep their places between them.
+type foreign struct {
+	step    *plan.Step
+	plugin  wire.Transform
+	node    *sinkNode        // joins the inputs and aligns barriers
+	valve   *watermark.Valve // with several inputs
+	queue   chan foreignItem // what has been sent and not come back
+	main    *port
+	letters []*letterWriter // one for each path
+	coord   *coordinator
+	events  []watermark.Event // under the node's lock
+	stands  int64             // the combined watermark; under the node's lock
+	counts  *stepCounts
+	out     []prepared
+}
+
+// foreignItem is one thing on its way through the plugin.
+type foreignItem struct {
+	batch   *batch.Batch // nil: one of the others
+	asked   bool         // the plugin answers it
+	marks   []batch.Mark // without rows
+	barrier uint64
+	valve   []byte
+	stands  int64
+	idle    int8 // 1: idle, -1: active
+	letters *letterWriter
+}
+
+// foreignInput is one input as an end of a port.
+type foreignInput struct {
+	to      *foreign
+	input   int
+	letters *letterWriter
+}
+
+func (f *foreignInput) prepare(b *batch.Batch, out []prepared) []prepared {
+	if b.Alive() == 0 && len(b.Marks) == 0 {
+		b.Release()
+		return out
+	}
+	return append(out, foreignRows{f, b})
+}
+
+func (f *foreignInput) barrier(id uint64) error { return f.to.node.bring(f.input, id) }
+
+func (f *foreignInput) idle(idle bool) error {
+	t := f.to
+	return t.node.do(f.input, func() error {
+		if t.valve == nil {
+			return t.put(foreignItem{idle: direction(idle)})
+		}
+		if idle {
+			t.events = t.valve.Idle(f.input, t.events[:0])
+		} else {
+			t.events = t.valve.Active(f.input, t.events[:0])
+		}
+		for _, e := range t.events {
+			it := foreignItem{idle: direction(e.Kind == watermark.Idle)}
+			if e.Kind == watermark.Rise {
+				it = foreignItem{marks: []batch.Mark{{Watermark: e.Watermark}}}
+			}
+			if err := t.put(it); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func direction(idle bool) int8 {
+	if idle {
+		return 1
+	}
+	return -1
+}
+
+// foreignRows are rows for the plugin.
+type foreignRows struct {
+	in    *foreignInput
+	batch *batch.Batch
+}
+
+func (f foreignRows) send() error {
+	t := f.in.to
+	return t.node.do(f.in.input, func() error {
+		b := f.batch.Fork() // its marks become those of all inputs together
+		f.batch.Release()
+		b.Marks = t.combine(f.in.input, b.Marks)
+		t.counts.In.Add(int64(b.Alive()))
+		if b.Alive() == 0 {
+			marks := b.Marks
+			b.Release()
+			if len(marks) == 0 {
+				return nil
+			}
+			return t.put(foreignItem{marks: marks})
+		}
+		if err := t.plugin.Process(b); err != nil {
+			return err
+		}
+		return t.put(foreignItem{batch: b, asked: true, letters: f.in.letters})
+	})
+}
+
+// combine gives a batch the marks of all inputs together.
+func (t *foreign) combine(input int, marks []batch.Mark) []batch.Mark {
+	out := append([]batch.Mark(nil), marks...)
+	if n := len(out); t.valve != nil && n > 0 {
+		last := out[n-1]
+		ends := last.Watermark == batch.EndOfInput
+		if ends {
+			out = out[:n-1]
+		}
+		out = t.valve.Apply(input, out, nil)
+		if ends {
+			t.events = t.valve.End(input, t.events[:0])
+			for _, e := range t.events {
+				if e.Kind == watermark.Rise {
+					out = append(out, batch.Mark{After: last.After, Watermark: e.Watermark})
+				}
+			}
+		}
+	}
+	if n := len(out); n > 0 {
+		t.stands = out[n-1].Watermark
+	}
+	return out
+}
+
+func (t *foreign) put(it foreignItem) error {
+	select {
+	case t.queue <- it:
+		return nil
+	case <-t.node.ctx.Done():
+		return context.Cause(t.node.ctx)
+	}
+}
+
+// cut is called when all inputs have brought a barrier.
+func (t *foreign) cut(barrier uint64) error {
+	it := foreignItem{barrier: barrier, stands: t.stands}
+	if !isProbe(barrier) {
+		if t.valve != nil {
+			it.valve = t.valve.Snapshot(nil)
+		}
+		if err := t.plugin.Barrier(barrier); err != nil {
+			return err
+		}
+		it.asked = true
+	}
+	return t.put(it)
+}
+
+// run takes answers and hands them on.
+func (t *foreign) run(ctx context.Context) error {
+	stop := context.AfterFunc(ctx, func() { _ = t.plugin.Close() }) // wakes Recv
+	defer stop()
+	for {
+		select {
+		case it := <-t.queue:
+			if err := t.handOn(ctx, it); err != nil {
+				return quiet(ctx, err)
+			}
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+func (t *foreign) handOn(ctx context.Context, it foreignItem) error {
+	var ev wire.TransformEvent
+	if it.asked {
+		var err error
+		if ev, err = t.plugin.Recv(); err != nil {
+			return err
+		}
+	}
+	switch {
+	case it.batch != nil:
+		b := it.batch
+		if n := len(b.Bad); n > 0 {
+			t.counts.Rejected.Add(int64(n))
+			if err := it.letters.refused(b); err != nil {
+				return err
+			}
+		}
+		t.counts.Out.Add(int64(ev.Out.Alive()))
+		ev.Out.Source, ev.Out.Partition, ev.Out.Before = b.Source, b.Partition, b.Before
+		b.Release()
+		t.out = t.main.prepare(ev.Out, t.out[:0])
+		return sendAll(t.out)
+	case len(it.marks) > 0:
+		b := batch.Get()
+		b.Marks = append(b.Marks, it.marks...)
+		t.out = t.main.prepare(b, t.out[:0])
+		return sendAll(t.out)
+	case it.idle != 0:
+		return t.main.idle(it.idle > 0)
+	}
+	snap, st := stageSnapshot{watermark: it.stands, valve: it.valve}, append([]byte(nil), ev.State...)
+	err := t.coord.contribute(ctx, it.barrier, func(c *cut) {
+		if it.asked {
+			c.stages[t.step.Name] = snap
+			c.foreign = append(c.foreign, foreignState{t.step.Name, st})
+		}
+	})
+	if err != nil {
+		return err
+	}
+	for _, w := range t.letters {
+		if err := w.readers.barrier(it.barrier); err != nil {
+			return err
+		}
+	}
+	return t.main.barrier(it.barrier)
+}
+
+// foreignState is a transform plugin's snapshot in a commit.
+type foreignState struct {
+	name  string
+	state []byte
+}
+
+func foreignName(step string) keys.Name { return keys.Name(nil).Text("transform").Text(step) }
+
+func (f foreignState) Contribute(d *state.Delta) { d.Put(foreignName(f.name), f.state) }
+
+// openForeign starts a step's plugin and gives it its state back.
+func (a *attempt) openForeign(ctx context.Context, s *plan.Step) error {
+	t := &foreign{step: s, coord: a.coord, queue: make(chan foreignItem, wire.Credits), counts: a.counts.step(s.Name), stands: batch.NoWatermark}
+	var err error
+	t.plugin, err = a.p.set.Plugins.OpenTransform(ctx, wire.TransformOpen{
+		Plugin: s.Plugin.Name, Options: s.Plugin.Options, Place: wire.Place{Pipeline: a.plan.Name, Component: s.Name},
+	}, host.Isolation(s.Plugin.Isolation))
+	if err != nil {
+		return err
+	}
+	a.onClose(t.plugin.Close)
+	st, err := a.store.Meta(foreignName(s.Name))
+	if err != nil {
+		return err
+	}
+	if len(st) > 0 {
+		if err := t.plugin.Restore(st); err != nil {
+			return fmt.Errorf("restore its state: %w", err)
+		}
+	}
+	if n := a.graph.inputs[s.Name]; n > 1 {
+		t.valve = watermark.NewValve(n, 1, 0)
+		if old := a.restored.Snapshot.Stages[s.Name]; len(old.Valve) > 0 {
+			if err := t.valve.Restore(old.Valve); err != nil {
+				return err
+			}
+		}
+	}
+	t.node = newSinkNode(a.ctx, s.Name, a.graph.inputs[s.Name], nil, t.cut)
+	a.foreigners[s.Name] = t
+	return nil
+}
