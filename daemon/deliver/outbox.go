@@ -126,8 +126,8 @@ func (o *Outbox) Append(b *batch.Batch) error {
 		}
 		o.chunks = append(o.chunks, c)
 	}
-	b.Release()
 	o.next += uint64(b.N)
+	b.Release()
 	o.memory += size
 	o.unstored += size
 	ahead := o.unstored > o.set.Memory
