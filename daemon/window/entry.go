@@ -5,24 +5,30 @@ import (
 	"slices"
 )
 
-// entry is what a key has in one window, beside the accumulators. Times at which something is due are watermarks: "due at t" means
-// at the first watermark at or above t. For the clock, the watermark is the last millisecond that is over.
+// entry is what a key has in one window, beside the accumulators: 64 bytes, one cache line. Times at which something is due are
+// watermarks: "due at t" means at the first watermark at or above t. For the clock, the watermark is the last millisecond that is over.
 type entry struct {
-	span  Span
-	timer int64  // the earliest timer set for it, math.MaxInt64 = none
-	key   uint32 // its keyRecord
-	gen   uint32 // counts the uses of this memory
-	flags uint32
-
+	span     Span
+	timer    int64 // the earliest timer set for it, math.MaxInt64 = none
+	storedAt int64 // the time under which the last snapshot has it, when it has
+	next     int64 // when the event-time schedule fires, notDue = no schedule
+	count    int64 // rows since the last firing by count
+	key      uint32
+	gen      uint32 // counts the uses of this memory
+	flags    uint32
 	firings  uint32 // results so far
-	count    int64  // rows since the last firing by count
-	next     int64  // when the event-time schedule fires, notDue = no schedule
-	lateDue  int64  // when collected late rows fire, notDue = there are none
-	clock    int64  // when the schedule by the clock fires, notDue = no schedule
-	alarm    int64  // the earliest timer by the clock set for it, math.MaxInt64 = none
-	storedAt int64  // the time under which the last snapshot has it, when it has
+}
 
+// extra is what few operators need of an entry.
+type extra struct {
+	lateDue     int64  // when collected late rows fire, notDue = there are none
+	clock       int64  // when the schedule by the clock fires, notDue = no schedule
+	alarm       int64  // the earliest timer by the clock set for it, math.MaxInt64 = none
 	retractions uint32 // the first of the results that the next firing takes back, noResult = none
+}
+
+func noExtra() extra {
+	return extra{lateDue: notDue, clock: notDue, alarm: math.MaxInt64, retractions: noResult}
 }
 
 const notDue = math.MaxInt64
@@ -41,11 +47,22 @@ func (e *entry) is(flag uint32) bool { return e.flags&flag != 0 }
 
 // entries is all entries of an operator with their accumulators: entry i has the words mem[i*words:].
 type entries struct {
-	all   []entry
-	mem   []uint64
-	words int
-	free  []uint32
-	live  int
+	all     []entry
+	mem     []uint64
+	words   int
+	extras  []extra // as long as all, or empty where the operator needs none
+	hasMore bool
+	nothing extra // what extra gives then: it is only read
+	free    []uint32
+	live    int
+}
+
+// extra is what entry i has beside the entry itself. An operator that needs none (see general.needsExtra) never writes to it.
+func (s *entries) extra(i uint32) *extra {
+	if !s.hasMore {
+		return &s.nothing
+	}
+	return &s.extras[i]
 }
 
 // add returns a fresh entry. Pointers to entries and to mem are void afterwards.
@@ -62,11 +79,14 @@ func (s *entries) add(span Span, key uint32) uint32 {
 		i = uint32(n)
 		s.all = append(s.all, entry{})
 		s.mem = slices.Grow(s.mem, s.words)[:(n+1)*s.words]
+		if s.hasMore {
+			s.extras = append(s.extras, extra{})
+		}
 	}
 	e := &s.all[i]
-	*e = entry{
-		span: span, key: key, gen: e.gen, flags: inUse, retractions: noResult,
-		timer: math.MaxInt64, alarm: math.MaxInt64, next: notDue, lateDue: notDue, clock: notDue,
+	*e = entry{span: span, key: key, gen: e.gen, flags: inUse, timer: math.MaxInt64, next: notDue}
+	if s.hasMore {
+		s.extras[i] = noExtra()
 	}
 	return i
 }

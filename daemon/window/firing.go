@@ -52,13 +52,13 @@ func (g *general) advance(to int64, q *timers, byClock bool) {
 		}
 		set := &e.timer
 		if byClock {
-			set = &e.alarm
+			set = &g.entries.extra(t.entry).alarm
 		}
 		if *set > to || *set == math.MaxInt64 {
 			continue // an earlier timer of the same entry has been taken before this one
 		}
 		*set = math.MaxInt64
-		if at := g.nextDue(e, byClock); at <= to && at != notDue {
+		if at := g.nextDue(t.entry, e, byClock); at <= to && at != notDue {
 			g.work = append(g.work, dueEntry{at: at, end: e.span.End, hash: g.keys.records[e.key].hash, entry: t.entry})
 		} else {
 			g.schedule(t.entry) // it was due later than its timer said
@@ -76,7 +76,7 @@ func (g *general) advance(to int64, q *timers, byClock bool) {
 		if !g.runDue(&d, to, byClock) {
 			continue
 		}
-		if at := g.nextDue(&g.entries.all[d.entry], byClock); at <= to && at != notDue {
+		if at := g.nextDue(d.entry, &g.entries.all[d.entry], byClock); at <= to && at != notDue {
 			d.at = at
 			g.pushAgain(d)
 		} else {
@@ -88,17 +88,17 @@ func (g *general) advance(to int64, q *timers, byClock bool) {
 	}
 }
 
-func (g *general) nextDue(e *entry, byClock bool) int64 {
+func (g *general) nextDue(i uint32, e *entry, byClock bool) int64 {
 	if byClock {
-		return g.clockDue(e)
+		return g.clockDue(i, e)
 	}
-	return g.eventDue(e)
+	return g.eventDue(i, e)
 }
 
 // runDue does what an entry has to do at d.at: fire at most once, then drop the window when its time has come. It says whether the
 // entry is still there.
 func (g *general) runDue(d *dueEntry, to int64, byClock bool) bool {
-	e := &g.entries.all[d.entry]
+	e, x := &g.entries.all[d.entry], g.entries.extra(d.entry)
 	fires, timing := false, OnTime
 	switch {
 	case g.endsAt(e, d.at, byClock):
@@ -106,7 +106,7 @@ func (g *general) runDue(d *dueEntry, to int64, byClock bool) bool {
 		e.flags |= ended
 		e.next = notDue
 		if g.spec.ProcessingTime {
-			e.clock = notDue
+			x.clock = notDue
 		}
 	case !byClock && e.next <= d.at:
 		// The end fires by itself, so the schedule has to go to the instant before it.
@@ -116,16 +116,16 @@ func (g *general) runDue(d *dueEntry, to int64, byClock bool) bool {
 		} else if g.rules.exact {
 			e.next = min(e.next, e.span.MaxTimestamp())
 		}
-	case byClock && e.clock <= d.at:
-		fires, timing = g.onSchedule(d, e, &e.clock, g.rules.processingEvery, to), Early
+	case byClock && x.clock <= d.at:
+		fires, timing = g.onSchedule(d, e, &x.clock, g.rules.processingEvery, to), Early
 		if g.watermark >= e.span.MaxTimestamp() && !g.spec.ProcessingTime {
 			timing = Late
 		}
 	}
 	drops := !byClock != g.spec.ProcessingTime && g.dropTime(e.span.End) <= d.at && g.dropTime(e.span.End) != math.MaxInt64
-	if !byClock && e.lateDue != notDue && (e.lateDue <= d.at || drops) {
+	if !byClock && x.lateDue != notDue && (x.lateDue <= d.at || drops) {
 		fires, timing = true, Late
-		e.lateDue = notDue
+		x.lateDue = notDue
 	}
 	if fires {
 		if n := g.fire(d.entry, timing); n > 0 {
@@ -194,7 +194,10 @@ func (g *general) endOfTime(byClock bool) {
 	for _, d := range g.work {
 		e := &g.entries.all[d.entry]
 		e.flags |= ended
-		e.next, e.clock = notDue, notDue
+		e.next = notDue
+		if g.entries.hasMore {
+			g.entries.extras[d.entry].clock = notDue
+		}
 		if n := g.fire(d.entry, OnTime); n > 0 {
 			g.writer.segment(g.out.Place, d.at, d.end, n)
 		}
@@ -210,7 +213,7 @@ func (g *general) fire(i uint32, timing Timing) int {
 	}
 	n := 1
 	tag, key := g.keys.records[e.key].tag, g.keys.key(e.key)
-	for r := e.retractions; r != noResult; n++ {
+	for r := g.entries.extra(i).retractions; r != noResult; n++ {
 		s := &g.shown.all[r]
 		old := s.result
 		old.retract = true
@@ -219,7 +222,6 @@ func (g *general) fire(i uint32, timing Timing) int {
 		g.forget(r)
 		r = next
 	}
-	e.retractions = noResult
 	res := result{span: e.span, watermark: g.watermark, firing: e.firings, timing: timing}
 	if g.spec.ProcessingTime {
 		res.watermark = batch.NoWatermark
@@ -228,7 +230,7 @@ func (g *general) fire(i uint32, timing Timing) int {
 	e.firings++
 	e.flags &^= changed
 	if g.rules.retract {
-		g.remember(i, e, res)
+		g.remember(i, res)
 	}
 	if g.rules.purge {
 		g.layout.Clear(g.entries.mem, g.entries.at(i), &g.heap)
@@ -238,11 +240,11 @@ func (g *general) fire(i uint32, timing Timing) int {
 }
 
 // remember keeps a copy of a result that has just been emitted, for the retraction that the next firing begins with.
-func (g *general) remember(i uint32, e *entry, res result) {
+func (g *general) remember(i uint32, res result) {
 	r := g.shown.add(res)
 	to, from := [1]uint32{g.shown.at(r)}, [1]uint32{g.entries.at(i)}
 	g.layout.Merge(g.shown.mem, to[:], &g.heap, g.entries.mem, from[:], &g.heap)
-	e.retractions = r
+	g.entries.extra(i).retractions = r
 }
 
 // forget drops a result that was taken back or can no longer be.

@@ -19,6 +19,7 @@ type general struct {
 	// What is configured.
 	spec   Spec
 	rules  rules
+	plain  bool // a row of a window that is not over means nothing to the trigger
 	assign assigner
 	layout *aggregate.Layout
 
@@ -46,6 +47,7 @@ type general struct {
 	found    [run]uint32 // records of the keys of a run of rows
 	gaps     *batch.Column
 	snapshot []byte
+	warmed   int64
 }
 
 // run is how many rows' keys are looked up before the first of them is processed: independent lookups let the processor wait for
@@ -66,7 +68,11 @@ func newGeneral(spec Spec, layout *aggregate.Layout, env Env, out *Output) *gene
 		events: newTimers(), alarms: newTimers(),
 		out: out, writer: newResultWriter(&spec, layout, env),
 	}
+	r := &g.rules
+	g.plain = r.end == endByRows && r.count == 0 && r.eventEvery == 0 && r.processingEvery == 0
 	g.entries.words = layout.Words()
+	g.entries.nothing = noExtra()
+	g.entries.hasMore = g.usesClock() || g.rules.retract || spec.LateEvery > 0
 	g.shown.words = layout.Words()
 	return g
 }
@@ -104,6 +110,9 @@ func (g *general) Process(rows Rows) {
 	for index := rows.Index; len(index) > 0; {
 		part := index[:min(run, len(index))]
 		index = index[len(part):]
+		if len(g.keys.records) > warmAbove {
+			g.warm(rows.Keys.Hash, part)
+		}
 		for i, row := range part {
 			g.found[i] = g.keys.find(rows.Keys.Hash[row], rows.Keys.Tag[row], rows.Keys.Bytes(int(row)))
 		}
@@ -131,6 +140,37 @@ func (g *general) Process(rows Rows) {
 		}
 		g.flush()
 	}
+}
+
+// warmAbove is the number of keys from which on warming pays: below, the state is in the processor's second cache anyway.
+const warmAbove = 16 << 10
+
+// warm reads what the rows of a run are going to need: first all slots of the hash table, then all keys' records, then their newest
+// windows. Each loop's reads do not depend on each other, so the processor waits for many of them at once, where row after row would
+// wait for one after the other.
+func (g *general) warm(hashes []uint64, part []uint32) {
+	t := &g.keys
+	mask := uint64(len(t.slots) - 1)
+	var records [run]uint32
+	n := 0
+	for _, row := range part {
+		if s := t.slots[hashes[row]&mask]; s != 0 {
+			records[n] = uint32(s) - 1
+			n++
+		}
+	}
+	m := 0
+	for _, k := range records[:n] {
+		if l := &t.records[k].windows; l.n == 1 {
+			records[m] = l.ref[0]
+			m++
+		}
+	}
+	sum := int64(0)
+	for _, e := range records[:m] {
+		sum += g.entries.all[e].span.End
+	}
+	g.warmed = sum // or the compiler would leave the reads out
 }
 
 // keyOf is the record for a row's key, made when it is not there yet.
@@ -221,7 +261,13 @@ func (g *general) take(i, row uint32, ts int64) {
 	e := &g.entries.all[i]
 	e.flags |= filled | changed
 	g.touch(i, e)
-	if g.trigger(e, ts) {
+	if last := e.span.MaxTimestamp(); g.plain && g.watermark < last {
+		if e.timer > last {
+			g.schedule(i)
+		}
+		return
+	}
+	if g.trigger(i, e, ts) {
 		g.flush()
 		timing := OnTime
 		if g.spec.Type != Global {
@@ -238,7 +284,7 @@ func (g *general) take(i, row uint32, ts int64) {
 }
 
 // trigger notes what a row means for the entry's schedules, and says whether it fires.
-func (g *general) trigger(e *entry, ts int64) (fire bool) {
+func (g *general) trigger(i uint32, e *entry, ts int64) (fire bool) {
 	r := &g.rules
 	last := e.span.MaxTimestamp()
 	over := g.now() >= last && g.spec.Type != Global
@@ -254,8 +300,8 @@ func (g *general) trigger(e *entry, ts int64) (fire bool) {
 		if g.spec.LateEvery == 0 {
 			return true
 		}
-		if e.lateDue == notDue {
-			e.lateDue = g.lateFiring()
+		if x := g.entries.extra(i); x.lateDue == notDue {
+			x.lateDue = g.lateFiring()
 		}
 	case r.end == endByClock && !g.spec.ProcessingTime:
 		e.flags &^= ended // each row asks for the clock to be looked at again
@@ -266,8 +312,10 @@ func (g *general) trigger(e *entry, ts int64) (fire bool) {
 	if r.eventEvery > 0 && e.next == notDue {
 		e.next = g.firstFiring(ts, last)
 	}
-	if r.processingEvery > 0 && e.clock == notDue {
-		e.clock = nextMultiple(addSaturating(g.clock, 1), r.processingEvery) - 1
+	if r.processingEvery > 0 {
+		if x := g.entries.extra(i); x.clock == notDue {
+			x.clock = nextMultiple(addSaturating(g.clock, 1), r.processingEvery) - 1
+		}
 	}
 	return fire
 }
@@ -311,12 +359,20 @@ func (g *general) touch(i uint32, e *entry) {
 	}
 }
 
+// usesClock says whether anything waits for the clock.
+func (g *general) usesClock() bool {
+	return g.spec.ProcessingTime || g.rules.end == endByClock || g.rules.processingEvery > 0
+}
+
 // eventDue is the watermark at which the entry has something to do next.
-func (g *general) eventDue(e *entry) int64 {
+func (g *general) eventDue(i uint32, e *entry) int64 {
 	if g.spec.ProcessingTime {
 		return notDue
 	}
-	due := min(g.dropTime(e.span.End), e.next, e.lateDue)
+	due := min(g.dropTime(e.span.End), e.next)
+	if g.spec.LateEvery > 0 {
+		due = min(due, g.entries.extra(i).lateDue)
+	}
 	if g.rules.end == endByRows && !e.is(ended) {
 		due = min(due, e.span.MaxTimestamp())
 	}
@@ -324,8 +380,8 @@ func (g *general) eventDue(e *entry) int64 {
 }
 
 // clockDue is the same for the clock.
-func (g *general) clockDue(e *entry) int64 {
-	due := e.clock
+func (g *general) clockDue(i uint32, e *entry) int64 {
+	due := g.entries.extra(i).clock
 	if g.spec.ProcessingTime {
 		due = min(due, g.dropTime(e.span.End))
 	}
@@ -335,16 +391,19 @@ func (g *general) clockDue(e *entry) int64 {
 	return due
 }
 
-// schedule sets timers where the ones that are set would come too late. Times that mean "never" and the end of time are the same
-// number, so windows that wait for the end of input get a timer there too, see endOfTime.
+// schedule sets timers where the ones that are set would come too late. notDue and the end of time are the same number, so what waits
+// for the end of input has no timer, see endOfTime.
 func (g *general) schedule(i uint32) {
 	e := &g.entries.all[i]
-	if due := g.eventDue(e); due < e.timer {
+	if due := g.eventDue(i, e); due < e.timer {
 		e.timer = due
 		g.events.push(due, i, e.gen)
 	}
-	if due := g.clockDue(e); due < e.alarm {
-		e.alarm = due
+	if !g.usesClock() {
+		return
+	}
+	if due, x := g.clockDue(i, e), g.entries.extra(i); due < x.alarm {
+		x.alarm = due
 		g.alarms.push(due, i, e.gen)
 	}
 }
@@ -355,7 +414,7 @@ func (g *general) remove(i uint32) {
 	if e.is(isStored) {
 		g.unstore(e)
 	}
-	for r := e.retractions; r != noResult; {
+	for r := g.entries.extra(i).retractions; r != noResult; {
 		next := g.shown.all[r].next
 		g.forget(r)
 		r = next

@@ -3,7 +3,7 @@ package window
 import "bytes"
 
 // inlineKey is how many bytes of a key stand in its record. It makes a record 64 bytes, one cache line.
-const inlineKey = 23
+const inlineKey = 31
 
 // keyRecord is a key that has windows.
 type keyRecord struct {

@@ -424,7 +424,7 @@ func playAgainstModel(t *rapid.T, spec Spec) {
 			var want []testResult
 			for i := range rapid.IntRange(1, 8).Draw(t, "rows") {
 				row := testRow{
-					key:   rapid.SampledFrom([]string{"a", "b", "c", "a key of more than twenty-three bytes"}).Draw(t, "key"),
+					key:   rapid.SampledFrom([]string{"a", "b", "c", "a key of more than thirty-one bytes indeed"}).Draw(t, "key"),
 					value: rapid.Int64Range(0, 9).Draw(t, "value"),
 					ts:    rapid.Int64Range(max(0, watermark-15), max(0, watermark)+30).Draw(t, "ts"),
 					gap:   rapid.Int64Range(-1, 8).Draw(t, "gap"),

@@ -82,7 +82,17 @@ func (g *general) sessionRow(rows *Rows, row, key uint32, ts int64) {
 	}
 	var ids []uint32
 	if key != noKey {
-		ids = g.lists.all(&g.keys.records[key].windows)
+		l := &g.keys.records[key].windows
+		if l.n == 1 && g.spec.MaxLength == 0 {
+			// Most rows go on with the only session of their key, which has not ended.
+			e := &g.entries.all[l.ref[0]]
+			if e.span.Start <= ts && ts <= e.span.End && !e.is(ended) {
+				e.span.End = max(e.span.End, own.End)
+				g.take(l.ref[0], row, ts)
+				return
+			}
+		}
+		ids = g.lists.all(l)
 	}
 	from, to, whole := placeSession(entryList{g.entries.all, ids}, own, maxLength)
 	if from == to {
@@ -100,8 +110,8 @@ func (g *general) sessionRow(rows *Rows, row, key uint32, ts int64) {
 	if to-from > 1 {
 		g.merge(key, from, to)
 	}
-	if e := &g.entries.all[i]; e.span != whole || to-from > 1 {
-		g.stretch(e, whole)
+	if to-from > 1 || g.entries.all[i].span != whole {
+		g.stretch(i, whole)
 	}
 	g.take(i, row, ts)
 }
@@ -132,7 +142,8 @@ func (g *general) gap(row uint32) int64 {
 
 // stretch gives a session its new bounds. One whose end has come to lie ahead again waits for it, together with the late rows that
 // were collected in it (8.3).
-func (g *general) stretch(e *entry, whole Span) {
+func (g *general) stretch(i uint32, whole Span) {
+	e := &g.entries.all[i]
 	if e.is(isStored) && whole.Start != e.span.Start {
 		g.unstore(e)
 	}
@@ -141,8 +152,10 @@ func (g *general) stretch(e *entry, whole Span) {
 		return // by the clock a session is dropped when it has fired, so none that has is ever stretched
 	}
 	if g.watermark < whole.MaxTimestamp() {
+		if g.spec.LateEvery > 0 {
+			g.entries.extras[i].lateDue = notDue
+		}
 		e.flags &^= ended
-		e.lateDue = notDue
 	} else {
 		// The row that has stretched it fires it (8.7).
 		e.flags |= ended
@@ -167,17 +180,20 @@ func (g *general) merge(key uint32, from, to int) {
 		e.count += other.count
 		e.firings = max(e.firings, other.firings)
 		e.next = min(e.next, other.next)
-		e.clock = min(e.clock, other.clock)
-		e.lateDue = min(e.lateDue, other.lateDue)
-		g.appendRetractions(e, other)
+		if g.entries.hasMore {
+			g.mergeExtra(&g.entries.extras[i], &g.entries.extras[o])
+		}
 		g.remove(o)
 		g.lists.remove(l, from+1)
 	}
 }
 
-// appendRetractions hands the results of a session that has been merged away to the one it has become part of.
-func (g *general) appendRetractions(e, other *entry) {
-	link := &e.retractions
+// mergeExtra does the same for what only some operators keep. The results that have been given for a session that is merged away can
+// be taken back only by the one that it has become part of.
+func (g *general) mergeExtra(x, other *extra) {
+	x.clock = min(x.clock, other.clock)
+	x.lateDue = min(x.lateDue, other.lateDue)
+	link := &x.retractions
 	for *link != noResult {
 		link = &g.shown.all[*link].next
 	}

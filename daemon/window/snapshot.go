@@ -108,15 +108,16 @@ func (g *general) encode(p []byte, i uint32) []byte {
 	p = binary.AppendUvarint(p, uint64(e.firings))
 	p = binary.AppendUvarint(p, uint64(e.count))
 	p = binary.AppendVarint(p, e.next)
-	p = binary.AppendVarint(p, e.lateDue)
-	p = binary.AppendVarint(p, e.clock)
+	x := g.entries.extra(i)
+	p = binary.AppendVarint(p, x.lateDue)
+	p = binary.AppendVarint(p, x.clock)
 	if g.rules.retract {
 		n := uint64(0)
-		for r := e.retractions; r != noResult; r = g.shown.all[r].next {
+		for r := x.retractions; r != noResult; r = g.shown.all[r].next {
 			n++
 		}
 		p = binary.AppendUvarint(p, n)
-		for r := e.retractions; r != noResult; r = g.shown.all[r].next {
+		for r := x.retractions; r != noResult; r = g.shown.all[r].next {
 			s := &g.shown.all[r]
 			p = binary.AppendVarint(p, s.span.Start)
 			p = binary.AppendVarint(p, s.span.End)
@@ -139,7 +140,8 @@ func (g *general) Restore(time int64, hash uint64, key, value []byte) error {
 	flags := uint32(d.byte())
 	e := entry{span: Span{d.varint(), d.varint()}}
 	e.firings, e.count = uint32(d.uvarint()), int64(d.uvarint())
-	e.next, e.lateDue, e.clock = d.varint(), d.varint(), d.varint()
+	e.next = d.varint()
+	lateDue, clock := d.varint(), d.varint()
 	if d.bad || len(key) == 0 || flags&^storedFlags != 0 || g.storeTime(e.span) != time || e.span.End < e.span.Start {
 		return fmt.Errorf("window: damaged state of the window [%d, %d)", e.span.Start, e.span.End)
 	}
@@ -162,7 +164,10 @@ func (g *general) Restore(time int64, hash uint64, key, value []byte) error {
 	to := &g.entries.all[i]
 	to.flags |= flags | isStored
 	to.storedAt = time
-	to.firings, to.count, to.next, to.lateDue, to.clock = e.firings, e.count, e.next, e.lateDue, e.clock
+	to.firings, to.count, to.next = e.firings, e.count, e.next
+	if g.entries.hasMore {
+		g.entries.extras[i].lateDue, g.entries.extras[i].clock = lateDue, clock
+	}
 	err := g.restoreAccumulators(&d, i)
 	if err != nil {
 		return fmt.Errorf("window: the window [%d, %d): %w", e.span.Start, e.span.End, err)
@@ -185,7 +190,7 @@ func (g *general) restoreAccumulators(d *stateReader, i uint32) error {
 				return err
 			}
 			if last == noResult {
-				g.entries.all[i].retractions = r
+				g.entries.extras[i].retractions = r
 			} else {
 				g.shown.all[last].next = r
 			}
