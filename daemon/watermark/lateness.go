@@ -149,9 +149,9 @@ func (l *Lateness) Lost(bound time.Duration) uint64 {
 
 // Advice says what a bound loses.
 type Advice struct {
-	Bound time.Duration
-	Lost  uint64  // rows behind the watermark with that bound, at most
-	Share float64 // of all rows, 0 to 1
+	Bound time.Duration `json:"bound_ns"`
+	Lost  uint64        `json:"lost"`  // rows behind the watermark with that bound, at most
+	Share float64       `json:"share"` // of all rows, 0 to 1
 }
 
 // Advise answers for the bound in use, and proposes the shortest round bounds that lose at most 1 %, 0.1 %, 0.01 % and nothing. The
