@@ -34,6 +34,7 @@ type panes struct {
 	lateDue int64   // when collected late rows fire, notDue = there are none
 	last    *pane   // the pane of the last row
 	touched []*pane // panes with rows waiting
+	sorter  paneSorter
 	found   lookups
 	fired   firing
 	encoded []byte
@@ -47,7 +48,6 @@ type panes struct {
 // pane is a slice of time with rows.
 type pane struct {
 	slice
-	overAt int64 // the watermark at which its first window ends; rows that come after it are late for that
 	table  table
 	rows   []uint32 // of the current batch, waiting to be added
 	stored bool     // the last snapshot has some of it
@@ -84,6 +84,7 @@ func newPanes(spec Spec, layout *aggregate.Layout, env Env, out *Output) *panes 
 	p.layout = layout.Place(aggregate.Placement{First: first, FlagWord: 0, FlagShift: 32, FlagBits: 32})
 	p.stride = first + p.layout.Words()
 	p.writer = newResultWriter(&spec, p.layout, env)
+	p.sorter = newPaneSorter(&p.cut)
 	p.slide.init(p)
 	return p
 }
@@ -94,31 +95,9 @@ const countWord = keyWord + 2
 func (p *panes) Process(rows Rows) {
 	p.writer.open(p.out)
 	p.layout.Bind(rows.Batch)
-	times := rows.Batch.Times
-	for _, row := range rows.Index {
-		ts := int64(math.MinInt64)
-		if times != nil {
-			ts = times[row]
-		}
-		// Most rows belong to the pane of the row before them.
-		n := p.last
-		if n == nil || uint64(ts-n.span.Start) >= uint64(n.span.End-n.span.Start) {
-			if n = p.paneOf(ts); n == nil {
-				p.rejected(row, ts)
-				continue
-			}
-			p.last = n
-		}
-		if len(n.rows) == 0 {
-			if n.overAt <= p.watermark {
-				p.lateRow(&rows, row, n)
-				continue
-			}
-			p.touched = append(p.touched, n)
-		}
-		n.rows = append(n.rows, row)
+	if len(rows.Index) > 0 && !p.sorted(&rows) {
+		p.oneByOne(&rows)
 	}
-	p.flush(&rows)
 }
 
 // paneOf finds the pane of a time, or makes it. It is nil when no window takes the row.
@@ -159,7 +138,7 @@ func (p *panes) insert(i int, s slice) *pane {
 	} else {
 		n = &pane{}
 	}
-	n.slice, n.overAt, n.stored = s, maxTimestamp(s.firstEnd), false
+	n.slice, n.stored = s, false
 	n.table.open(p.stride, p.keys, p.ranges)
 	p.list = append(p.list, nil)
 	copy(p.list[i+1:], p.list[i:])
@@ -199,20 +178,6 @@ func (p *panes) rejected(row uint32, ts int64) {
 		return
 	}
 	p.out.Silent++
-}
-
-// flush adds the rows that are waiting, those of one pane in the order of their arrival.
-func (p *panes) flush(rows *Rows) {
-	for _, n := range p.touched {
-		t := &n.table
-		for left := n.rows; len(left) > 0; {
-			part := left[:min(paneRun, len(left))]
-			left = left[len(part):]
-			p.layout.Add(t.mem, t.resolve(&p.found, rows.Keys, part), part, &t.heap)
-		}
-		n.rows = n.rows[:0]
-	}
-	p.touched = p.touched[:0]
 }
 
 func (p *panes) AdvanceProcessingTime(int64) {}

@@ -16,6 +16,9 @@ type slice struct {
 	period   int64 // cumulative: the start of all its windows
 }
 
+// overAt is the watermark at which the first window with the pane ends; rows that come after it are late for that.
+func (s *slice) overAt() int64 { return maxTimestamp(s.firstEnd) }
+
 func newCutter(s Spec) cutter {
 	c := cutter{assigner: newAssigner(s)}
 	if s.Type == Sliding {
