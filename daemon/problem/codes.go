@@ -62,6 +62,7 @@ var codes = []Code{
 	{"TM2191", "not a digest", "sha256 has 64 hexadecimal digits; `tidemark plugins verify` prints it."},
 	{"TM2192", "bad address", "An address is host:port."},
 	{"TM2193", "open address without a token", "The admin address can be reached from other machines, so it needs a token."},
+	{"TM2201", "not a moment", "Times in test cases are RFC 3339 (\"2026-01-01T00:00:00Z\") or milliseconds since 1970, one for each row."},
 
 	{"TM3001", "no source", "A pipeline needs at least one [sources.NAME]."},
 	{"TM3002", "no sink", "A pipeline needs at least one [sinks.NAME]; otherwise all its results would be thrown away."},
@@ -80,6 +81,7 @@ var codes = []Code{
 	{"TM3106", "settings that contradict", "Two settings of the same component exclude each other."},
 	{"TM3107", "not supported", "The combination is known and cannot be run."},
 	{"TM3108", "fixed length in a zone with summer time", "A warning: the windows have the same length all year and are aligned to the zone's standard time, so in summer they begin an hour off. Calendar windows (tumbling, \"1d\") follow the clocks."},
+	{"TM3201", "case that does not fit its pipeline", "A test case names a component, a partition or a row that the pipeline cannot have, or does something that its sources cannot do."},
 
 	{"TM4001", "plugin not found", "There is no plugin of this kind and name. `tidemark plugins ls` lists those that were found and where."},
 	{"TM4002", "plugin of another kind", "There is a plugin of this name, but it is a source where a sink is due, or the like."},
