@@ -8,6 +8,7 @@ import (
 	"github.com/tidemark-stream/tidemark/plugins/assigner/punctuated"
 	filesink "github.com/tidemark-stream/tidemark/plugins/sink/file"
 	httpsink "github.com/tidemark-stream/tidemark/plugins/sink/http"
+	"github.com/tidemark-stream/tidemark/plugins/sink/postgres"
 	"github.com/tidemark-stream/tidemark/plugins/sink/stdout"
 	filesource "github.com/tidemark-stream/tidemark/plugins/source/file"
 	"github.com/tidemark-stream/tidemark/plugins/source/generate"
@@ -30,6 +31,7 @@ func All() []sdk.Plugin {
 		punctuated.Plugin(),
 		filesink.Plugin(),
 		httpsink.Plugin(),
+		postgres.Plugin(),
 		stdout.Plugin(),
 	}
 }
