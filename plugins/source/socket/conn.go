@@ -36,9 +36,13 @@ func (s *source) read(ctx context.Context, conn net.Conn, part *sdk.Partition[[]
 	if errors.As(err, &sending) {
 		return err
 	}
-	// Whole records are data; the rest of one that was cut is not, and must not meet the next connection's bytes. When the source is to
-	// stop, nobody takes them any more.
-	if endErr := st.End(framing.RejectLast); endErr != nil {
+	// A peer that closes has said all that it had to say, its last line included. What a broken connection has cut is no record. Neither
+	// must meet the next connection's bytes. When the source is to stop, nobody takes them any more.
+	rest := framing.RejectLast
+	if errors.Is(err, io.EOF) {
+		rest = framing.KeepLast
+	}
+	if endErr := st.End(rest); endErr != nil {
 		return endErr
 	}
 	if ctx.Err() != nil {

@@ -2,8 +2,8 @@
 // listener; over TCP, with or without TLS, Unix sockets, or UDP.
 //
 // Each accepted connection is a partition of its own that ends with it. A client's server is one partition over all
-// connections. What one connection has sent never mixes with what another one sends: a record that is cut by the
-// end of a connection is rejected as partial.
+// connections. What one connection has sent never mixes with what another one sends. A peer that closes its connection ends its
+// last record, with or without a line end; one that is cut by a connection that breaks (a reset, a timeout) is rejected as partial.
 //
 // Nothing is read that the pipeline cannot take, so a slow pipeline holds back its peers (TCP and Unix sockets; datagrams that come
 // meanwhile are lost by nature, which is what the receive buffer is for). The bytes are gone once they are read: positions are
