@@ -43,6 +43,30 @@ func (h *Heap) Reset() {
 	}
 }
 
+// Copy makes h equal to src: handles of src then mean the same in h. The memory is h's own.
+func (h *Heap) Copy(src *Heap) {
+	h.Reset()
+	if src.inUse == 0 {
+		return
+	}
+	spare := h.chunks
+	h.chunks, h.shared = nil, append(h.shared[:0], src.shared...)
+	for _, c := range src.chunks {
+		var own []uint64
+		if len(c) == chunkWords && len(spare) > 0 {
+			own, spare = spare[0], spare[1:]
+		} else {
+			own = make([]uint64, len(c))
+		}
+		copy(own, c)
+		h.chunks = append(h.chunks, own)
+	}
+	h.chunk, h.used, h.inUse = src.chunk, src.used, src.inUse
+	for i := range h.free {
+		h.free[i] = append(h.free[i][:0], src.free[i]...)
+	}
+}
+
 // Size is the memory the heap has taken, in bytes.
 func (h *Heap) Size() int {
 	n := 0

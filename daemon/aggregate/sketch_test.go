@@ -145,3 +145,22 @@ func TestHeapBlocksNeverOverlap(t *testing.T) {
 		live[b] = uint64(i)
 	}
 }
+
+func TestCopiedHeapIsIndependent(t *testing.T) {
+	x := newTable(t, 3, one("collect"))
+	x.add(0, randomBatch(100, func(i int) any { return fmt.Sprint("text ", i) }))
+	x.add(1, randomBatch(3, func(i int) any { return fmt.Sprint("other ", i) }))
+	x.l.Clear(x.mem, x.at(1), &x.heap)
+	want := x.result(0)
+	y := newTable(t, 3, one("collect"))
+	y.add(2, values("old contents"))
+	copy(y.mem, x.mem)
+	y.heap.Copy(&x.heap)
+	require.Equal(t, want, y.result(0))
+	x.add(0, values("more"))
+	y.add(1, values("in the copy"))
+	require.Equal(t, want, y.result(0))
+	require.Equal(t, []string{"`[\"in the copy\"]`", "missing"}, y.result(1))
+	x.l.Clear(x.mem, x.at(0), &x.heap)
+	require.Equal(t, want, y.result(0))
+}

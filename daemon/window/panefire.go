@@ -86,7 +86,6 @@ func (p *panes) AdvanceWatermark(watermark int64) {
 		lateAt := p.lateDue
 		switch at := min(fireAt, dropAt, lateAt); {
 		case at > watermark || at == notDue && n == nil:
-			p.slide.rest()
 			return
 		case at == dropAt && at != notDue:
 			p.fireCollected(p.list[0], at)
@@ -95,7 +94,6 @@ func (p *panes) AdvanceWatermark(watermark int64) {
 			p.list[len(p.list)-1] = nil
 			if p.list = p.list[:len(p.list)-1]; len(p.list) == 0 {
 				p.lateDue = notDue
-				p.slide.rest()
 				return
 			}
 		case at == lateAt && at != notDue:

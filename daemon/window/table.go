@@ -301,6 +301,32 @@ func (t *table) probe(at uint32, hash, header, lo, hi uint64, key []byte) (found
 	return at, true
 }
 
+// copy makes the table equal to another one. Marks are copied and mean nothing here.
+func (t *table) copy(src *table) {
+	if cap(t.mem) < len(src.mem) || cap(t.mem) > 8*len(src.mem)+1<<12 {
+		t.mem = make([]uint64, len(src.mem))
+	}
+	t.mem = t.mem[:len(src.mem)]
+	copy(t.mem, src.mem)
+	t.stride, t.homes, t.n, t.limit, t.ranges, t.factor = src.stride, src.homes, src.n, src.limit, src.ranges, src.factor
+	t.arena = append(t.arena[:0], src.arena...)
+	t.heap.Copy(&src.heap)
+	t.dirty, t.late = t.dirty[:0], t.late[:0]
+	t.moves++
+}
+
+// adopt finds or makes the entry for the key of an entry of another table. The hash must be in the ranges, and there must be room.
+func (t *table) adopt(src *table, e uint32) uint32 {
+	hash, header := src.hashOf(src.mem, e), src.mem[e]&identity
+	var at uint32
+	if header&lengthMask == longKey {
+		at, _ = t.probe(t.home(hash), hash, header, 0, 0, src.keyOf(src.mem, e, nil))
+	} else {
+		at, _ = t.probe(t.home(hash), hash, header, src.mem[e+keyWord], src.mem[e+keyWord+1], nil)
+	}
+	return at
+}
+
 // mark sets a mark in an entry's header and reports whether it was not set before.
 func (t *table) mark(at uint32, mark uint64) bool {
 	if t.mem[at]&mark != 0 {
