@@ -64,5 +64,5 @@ func (c *Config) tls() (*tls.Config, error) {
 // Plugin is the source.
 func Plugin() sdk.Plugin {
 	return sdk.NewSource("http", "takes records that are sent with POST",
-		func(c Config) (sdk.Source[[]byte], error) { return newSource(c), nil })
+		func(c Config) (sdk.Source[[]byte], error) { return newSource(c), nil }, sdk.NotReplayable())
 }
