@@ -160,6 +160,11 @@ func (s *journaled) Recv() (wire.SourceEvent, error) {
 	if err != nil {
 		return ev, err
 	}
+	return s.live(ev)
+}
+
+// live gives an event of the inner source our number of its partition, and writes it down.
+func (s *journaled) live(ev wire.SourceEvent) (wire.SourceEvent, error) {
 	if ev.Kind == wire.PartitionAdded {
 		s.ids[ev.Partition] = s.next
 		s.next++
@@ -218,6 +223,34 @@ func decodeEvent(b []byte) (wire.SourceEvent, error) {
 		return wire.SourceEvent{}, errors.New("a damaged event")
 	}
 	return wire.SourceEvent{Kind: wire.SourceEventKind(b[0]), Partition: uint32(id), Name: string(b[1+n:])}, nil
+}
+
+// drain writes down what the source has said and nobody has heard, after Stop: it would not say it again. It is called instead of Recv, by
+// the same goroutine, when the lane is being ended.
+func (s *journaled) drain() {
+	s.endReplay()
+	for {
+		ev, err := s.inner.Recv()
+		if err != nil || ev.Kind == wire.SourceStopped || ev.Kind == wire.SourceEnded {
+			return
+		}
+		ev, err = s.live(ev)
+		if ev.Batch != nil {
+			ev.Batch.Release()
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+func (s *journaled) endReplay() {
+	s.stopOnce.Do(func() { close(s.stop) })
+	for ev := range s.replayed { // these are in the journal already
+		if ev.Batch != nil {
+			ev.Batch.Release()
+		}
+	}
 }
 
 // committed gives up the records that a commit holds.

@@ -3,6 +3,7 @@ package pipeline_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 
@@ -31,11 +32,13 @@ func (o *once) Run(ctx context.Context, out *sdk.SourceContext[string]) error {
 			return nil
 		}
 		line := o.lines[0]
-		o.lines = o.lines[1:]
 		o.mu.Unlock()
 		if err := p.Collect(line); err != nil {
-			return err
+			return err // it was not taken, and will be said again
 		}
+		o.mu.Lock()
+		o.lines = o.lines[1:]
+		o.mu.Unlock()
 	}
 }
 
@@ -86,7 +89,7 @@ backoff = "1ms"
 			for prefix, n := range want {
 				rows = append(rows, fmt.Sprint(prefix, n, "}"))
 			}
-			require.Equal(t, sorted(rows), sorted(r.got("out")))
+			require.Equal(t, strings.Join(sorted(rows), "\n"), strings.Join(sorted(r.got("out")), "\n"))
 		})
 	}
 }

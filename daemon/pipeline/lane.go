@@ -218,15 +218,32 @@ func newLane(c laneConfig) *lane {
 	return l
 }
 
+// drainTimeout bounds how long a source may take to come to an end when its lane is ended; only then it is cut off.
+const drainTimeout = 2 * time.Second
+
 // run works until ctx is done (nil) or something fails. After the source's end it goes on to bring barriers.
 func (l *lane) run(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error { return l.named("intake", l.intake(ctx)) })
+	taken := make(chan struct{})
+	group.Go(func() error {
+		defer close(taken)
+		err := l.named("intake", l.intake(ctx))
+		if l.journal != nil {
+			l.journal.drain()
+		}
+		return err
+	})
 	group.Go(func() error { return l.named("assigner", l.calls(ctx)) })
 	group.Go(func() error { return l.named("assigner", l.answers(ctx)) })
 	group.Go(func() error { return l.named("", l.emit(ctx)) })
 	group.Go(func() error { // Recv and the assigner's calls know no context
 		<-ctx.Done()
+		if l.journal != nil && l.source.Stop() == nil {
+			select {
+			case <-taken:
+			case <-l.clock.NewTimer(drainTimeout).C():
+			}
+		}
 		err := l.source.Close()
 		if l.assigner != nil {
 			err = errors.Join(err, l.assigner.Close())
