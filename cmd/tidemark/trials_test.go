@@ -70,6 +70,16 @@ func (t *trial) write(name, text string) {
 	require.NoError(t, os.WriteFile(t.path(name), []byte(text), 0o644))
 }
 
+// append adds to a file of the trial.
+func (t *trial) append(name, text string) {
+	t.Helper()
+	f, err := os.OpenFile(t.path(name), os.O_APPEND|os.O_WRONLY, 0)
+	require.NoError(t, err)
+	defer f.Close()
+	_, err = f.WriteString(text)
+	require.NoError(t, err)
+}
+
 // linesIn is how many whole lines a file has; none when it is not there.
 func (t *trial) linesIn(name string) int {
 	text, _ := os.ReadFile(t.path(name))
