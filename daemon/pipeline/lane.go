@@ -84,6 +84,7 @@ type lane struct {
 	implausible atomic.Bool // decode.NoticeImplausible has been given
 
 	// Owned by calls.
+	begun bool              // a row has been decoded, now or before a restart
 	open  []uint32          // partitions that have an instance of the assigner
 	names map[uint32]string // partitions with a state in the jump guard
 	away  map[string]uint32 // those of an earlier run that have not come back, with their stand-in numbers
@@ -182,6 +183,7 @@ type item struct {
 	done      chan struct{} // one token from the worker that has it
 
 	deferred []batch.BadRow // rows without a time that may turn out to be markers
+	severe   string         // a severe notice of decoding
 	answered bool           // the assigner answers it
 	barrier  uint64
 	guard    []byte
@@ -207,7 +209,7 @@ func newLane(c laneConfig) *lane {
 		gone:       map[string]partitionState{},
 	}
 	for name, s := range c.restored {
-		if name != journalPartition {
+		if name != journalPartition || c.journal == nil {
 			l.gone[name] = s
 		}
 	}
@@ -353,6 +355,9 @@ func (l *lane) columnize(worker int, it *item, now int64) {
 	for _, n := range c.notices() {
 		if n.Code == decode.NoticeImplausible {
 			l.implausible.Store(true)
+		}
+		if n.Severe {
+			it.severe = n.Message
 		}
 		l.notice(n)
 	}

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -15,6 +16,9 @@ func (l *lane) calls(ctx context.Context) error {
 		t := l.clock.NewTicker(every)
 		defer t.Stop()
 		tick = t.C()
+	}
+	for _, s := range l.restored {
+		l.begun = l.begun || len(s.position) > 0
 	}
 	if err := l.restoreGuard(); err != nil {
 		return err
@@ -58,6 +62,10 @@ func (l *lane) call(ctx context.Context, it *item) error {
 		if err := l.wait(ctx, it); err != nil {
 			return err
 		}
+		if it.severe != "" && !l.begun {
+			return Permanent(errors.New(it.severe)) // nothing of this source will ever be read: better now than after a million dead letters
+		}
+		l.begun = l.begun || it.batch.Alive() > 0
 		if l.maxAhead.Limit > 0 {
 			now := l.now()
 			l.maxAhead.Apply(it.batch, now)

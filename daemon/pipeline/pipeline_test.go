@@ -1,10 +1,16 @@
 package pipeline_test
 
 import (
+	"context"
 	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/tidemark-stream/tidemark/daemon/pipeline"
 )
 
 const clicks = `
@@ -66,4 +72,22 @@ func TestResultsDoNotDependOnShardsWorkersAndBatches(t *testing.T) {
 			require.Equal(t, want, rows, "size %d, batches of %d", size, batch)
 		}
 	}
+}
+
+// A header without a column that the pipeline wants ends a source of which nothing has been read; later ones only refuse their rows.
+func TestAHeaderThatLacksAColumn(t *testing.T) {
+	text := strings.Replace(clicks, `decode = { format = "delimited", delimiter = " ", fields = ["user:string", "ts:int"] }`, `read = "in_order"
+decode = { format = "csv" }`, 1)
+	r := newRig(t)
+	p := r.pipeline(fmt.Sprintf(text, r.file("in", "user,time", "a,1", "b,2"), "5s"))
+	require.ErrorContains(t, p.Run(context.Background()), `the header has no column "ts"; it has user, time`)
+	require.Equal(t, pipeline.Failed, p.State())
+	require.Zero(t, p.Summary().DeadLetters)
+
+	r = newRig(t)
+	good := r.file("in1", "user,ts", "a,1")
+	require.NoError(t, os.WriteFile(filepath.Join(filepath.Dir(good), "in2"), []byte("user,time\na,2\n"), 0o600))
+	rows, s := r.run(fmt.Sprintf(text, strings.TrimSuffix(good, "1")+"?", "5s"))
+	require.Len(t, rows, 1)
+	require.EqualValues(t, 1, s.Rejected)
 }
