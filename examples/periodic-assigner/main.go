@@ -26,7 +26,12 @@ func (h *Highest) ExtractTimestamp(e Event, _ int64) int64 {
 }
 
 // CurrentWatermark stays behind the highest timestamp by the bound.
-func (h *Highest) CurrentWatermark() sdk.Watermark { return sdk.Watermark(h.max - maxOutOfOrderness) }
+func (h *Highest) CurrentWatermark() sdk.Watermark {
+	if h.max == sdk.NoTimestamp {
+		return sdk.NoWatermark // nothing has been seen
+	}
+	return sdk.Watermark(max(h.max, sdk.NoTimestamp+maxOutOfOrderness) - maxOutOfOrderness)
+}
 
 // Snapshot and Restore carry the state through a restart.
 func (h *Highest) Snapshot() ([]byte, error) { return strconv.AppendInt(nil, h.max, 10), nil }
@@ -39,7 +44,7 @@ func (h *Highest) Restore(state []byte) (err error) {
 
 func plugin() sdk.Plugin {
 	return sdk.NewPeriodicAssigner("highest", "watermark = highest creation_time - 3.5 s",
-		func(struct{}) (sdk.PeriodicAssigner[Event], error) { return &Highest{max: maxOutOfOrderness}, nil })
+		func(struct{}) (sdk.PeriodicAssigner[Event], error) { return &Highest{max: sdk.NoTimestamp}, nil })
 }
 
 func main() { sdk.Serve(plugin()) }
