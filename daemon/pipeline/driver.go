@@ -12,23 +12,41 @@ import (
 // One goroutine uses a Driver. All methods return an error when the attempt has ended, and why.
 type Driver struct {
 	a     *attempt
-	ticks []int64 // when each lane's generators are asked next, ms; math.MaxInt64: never
+	lanes []driven
 	last  int64   // when the last checkpoint was made
 	made  int     // checkpoints
 	dirty bool    // something may have happened since
+}
+
+// driven is what a Driver knows about a lane.
+type driven struct {
+	*lane
+	begun int64 // processing time, ms: ticks come at begun + k*every
+	every int64 // 0: no ticks
+	next  int64 // time of the next tick
+	in    int64 // records that had come in at the last one; -1: there was none
 }
 
 func newDriver(a *attempt) *Driver {
 	now := a.now()
 	d := &Driver{a: a, last: now}
 	for _, l := range a.lanes {
-		next := int64(math.MaxInt64)
-		if every := l.tickEvery(); every > 0 {
-			next = now + every.Milliseconds()
-		}
-		d.ticks = append(d.ticks, next)
+		every := l.tickEvery().Milliseconds()
+		d.lanes = append(d.lanes, driven{lane: l, begun: now, every: every, next: now + every, in: -1})
 	}
 	return d
+}
+
+// tickDue is when the generators are asked next. An assigner that has got nothing since it was last asked would say the same again, so
+// that hours without records cost nothing.
+func (l *driven) tickDue(now int64) int64 {
+	if l.every == 0 || l.rule == pluginTime && l.counts.In.Load() == l.in {
+		return math.MaxInt64
+	}
+	if l.next < now { // ticks without a purpose have been left out
+		l.next = l.begun + (now-l.begun+l.every-1)/l.every*l.every
+	}
+	return l.next
 }
 
 // Settle waits until everything that the sources have handed over before has been worked through: every window fired that is due,
@@ -54,9 +72,9 @@ func (d *Driver) Checkpoints() int { return d.made }
 // Due is the processing time (ms) at which Fire has something to do next: math.MaxInt64 for never. The pipeline is settled.
 func (d *Driver) Due() int64 {
 	due := d.checkpointDue()
-	for i, l := range d.a.lanes {
-		if !l.counts.Ended.Load() {
-			due = min(due, d.ticks[i], l.idleDue())
+	for i := range d.lanes {
+		if l := &d.lanes[i]; !l.counts.Ended.Load() {
+			due = min(due, l.tickDue(d.a.now()), l.idleDue())
 		}
 	}
 	for _, s := range d.a.plan.Steps {
@@ -83,19 +101,19 @@ func (d *Driver) checkpointDue() int64 {
 // then idleness, then windows, then the checkpoint. The pipeline is settled before and after.
 func (d *Driver) Fire() error {
 	now := d.a.now()
-	for i, l := range d.a.lanes {
+	for i := range d.lanes {
+		l := &d.lanes[i]
 		if l.counts.Ended.Load() {
 			continue
 		}
-		if d.ticks[i] <= now {
-			every := l.tickEvery().Milliseconds()
-			d.ticks[i] += every * ((now-d.ticks[i])/every + 1)
-			if err := d.enter(l, tickItem); err != nil {
+		if l.tickDue(now) <= now {
+			l.next, l.in = now+l.every, l.counts.In.Load()
+			if err := d.enter(l.lane, tickItem); err != nil {
 				return err
 			}
 		}
 		if l.idleDue() <= now {
-			if err := d.enter(l, alarmItem); err != nil {
+			if err := d.enter(l.lane, alarmItem); err != nil {
 				return err
 			}
 		}
@@ -133,6 +151,16 @@ func (d *Driver) Waits(source string) bool {
 		}
 	}
 	return false
+}
+
+// Hold says that a source is kept from handing over its next batch because Waits said so: its silence is not its own.
+func (d *Driver) Hold(source string, held bool) {
+	for _, l := range d.a.lanes {
+		if l.name == source && l.align != nil {
+			l.align.waiting.Store(held)
+			l.gated.Store(held)
+		}
+	}
 }
 
 // Crash ends the attempt where it stands, and the pipeline with it: what is not committed is lost.

@@ -130,6 +130,9 @@ func (l *lane) snapshot(it *item) laneSnapshot {
 		states[st.Partition] = st.State
 	}
 	for id, p := range l.partitions {
+		if p.name == replayPartition {
+			continue
+		}
 		w, ok := it.marks[id]
 		if !ok {
 			w = batch.NoWatermark

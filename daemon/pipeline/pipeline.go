@@ -31,6 +31,7 @@ import (
 	"github.com/tidemark-stream/tidemark/daemon/plan"
 	"github.com/tidemark-stream/tidemark/sdk/batch"
 	"github.com/tidemark-stream/tidemark/sdk/wire"
+	"github.com/tidemark-stream/tidemark/state/deadletter"
 )
 
 // Plugins opens running plugins, in processes of their own or inside the daemon; the pipeline sees no difference.
@@ -49,6 +50,9 @@ type Settings struct {
 	// Ephemeral says that the directory is removed when the process ends: nothing in it has to survive a power failure.
 	Ephemeral bool
 	Log       hclog.Logger
+	// Replay, when not nil, makes a run that reads these dead letters' records, by source, instead of the sources themselves, commits and
+	// stops. Where the sources stand does not change.
+	Replay map[string][]deadletter.Letter
 	// AllowReset names components whose state may be dropped when the plan has changed so that it is of no use any more.
 	AllowReset []string
 	Workers    int // decoding goroutines and shards where the plan does not say; 0 = GOMAXPROCS

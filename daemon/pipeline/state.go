@@ -23,8 +23,8 @@ import (
 
 // Folders of a pipeline's directory.
 const (
-	stateFolder   = "state"
-	lettersFolder = "deadletters"
+	StateFolder   = "state"
+	LettersFolder = "deadletters"
 	journalFolder = "journal" // one folder a source in it
 )
 
@@ -32,7 +32,7 @@ const (
 // refused, unless the components in question may be reset.
 func (a *attempt) openState() error {
 	dir := a.p.set.StateDir
-	store, err := state.Open(filepath.Join(dir, stateFolder), state.Options{FS: a.p.set.FS, CacheSize: a.plan.State.Cache})
+	store, err := state.Open(filepath.Join(dir, StateFolder), state.Options{FS: a.p.set.FS, CacheSize: a.plan.State.Cache})
 	if err != nil {
 		return lasting(err)
 	}
@@ -50,7 +50,7 @@ func (a *attempt) openState() error {
 	}
 	a.first = &state.Delta{}
 	checkpoint.Apply(a.first, a.restored, changes)
-	a.deadLetters, err = deadletter.Open(filepath.Join(dir, lettersFolder), deadletter.Options{FS: a.p.set.FS, MaxBytes: a.plan.DeadLetters.MaxSize})
+	a.deadLetters, err = deadletter.Open(filepath.Join(dir, LettersFolder), deadletter.Options{FS: a.p.set.FS, MaxBytes: a.plan.DeadLetters.MaxSize, MaxAge: a.plan.DeadLetters.MaxAge})
 	if err != nil {
 		return lasting(err)
 	}

@@ -51,12 +51,6 @@ func (l *Letter) AppendTo(dst []byte) []byte {
 	return append(dst, l.Raw...)
 }
 
-// AppendBinary encodes l without its number, in the form in which the store keeps it.
-func (l *Letter) AppendBinary(dst []byte) ([]byte, error) { return l.AppendTo(dst), nil }
-
-// UnmarshalBinary is the inverse of AppendBinary. Everything is copied.
-func (l *Letter) UnmarshalBinary(b []byte) error { return l.Decode(b) }
-
 var errLetter = errors.New("deadletter: damaged letter")
 
 // Decode is the inverse of AppendTo. Everything is copied, and Number is left as it is.
