@@ -98,7 +98,12 @@ func (w *world) pump() error {
 		moved = false
 		for _, s := range w.scripts {
 			f := l.feeds[s.name]
-			for f.next() != nil && (f.next().kind != wire.SourceBatch || !l.driver.Waits(s.name)) {
+			for f.next() != nil {
+				if f.next().kind == wire.SourceBatch && l.driver.Waits(s.name) {
+					l.driver.Hold(s.name, true)
+					break
+				}
+				l.driver.Hold(s.name, false)
 				last := f.next().kind == wire.SourceEnded
 				if !f.give(l.driver.Done()) {
 					return l.failure()

@@ -163,7 +163,9 @@ func (r *reader) step(v *config.Value, order Order) *Step {
 	}
 	switch len(found) {
 	case 0:
-		r.known(t, "a step", append(names, "source", "partition", "times", "order")...)
+		if !r.known(t, "a step", append(names, "source", "partition", "times", "order")...) {
+			return nil
+		}
 		r.wrong("TM1006", v.At, "a step has one of "+strings.Join(names, ", "), "the step does nothing")
 		return nil
 	case 1:
@@ -271,8 +273,9 @@ func (r *reader) order(t *config.Table, otherwise Order) Order {
 	return otherwise
 }
 
-// known reports keys that are none of the given ones.
-func (r *reader) known(t *config.Table, what string, keys ...string) {
+// known reports keys that are none of the given ones, and whether there was none.
+func (r *reader) known(t *config.Table, what string, keys ...string) (fine bool) {
+	fine = true
 	for _, k := range t.Keys {
 		if contains(keys, k) {
 			continue
@@ -282,7 +285,9 @@ func (r *reader) known(t *config.Table, what string, keys ...string) {
 			hint = fmt.Sprintf("did you mean %q?", s)
 		}
 		r.wrong("TM1004", t.Get(k).KeyAt, hint, "%q is no key of %s", k, what)
+		fine = false
 	}
+	return fine
 }
 
 // is reports whether a value is there and of that kind; one of another kind is a mistake.

@@ -58,7 +58,8 @@ func encodeRow(s *plan.Source, v *config.Value) ([]byte, error) {
 	return []byte(strings.Join(cells, delimiter)), nil
 }
 
-// object writes a table as a JSON object, with the keys in the order of the file.
+// object writes a table as a JSON object, with the keys in the order of the file. TOML has no null and JSON no nan: the one stands for the
+// other.
 func object(t *config.Table) ([]byte, error) {
 	var b bytes.Buffer
 	b.WriteByte('{')
@@ -77,6 +78,10 @@ func object(t *config.Table) ([]byte, error) {
 				return nil, err
 			}
 			b.Write(inner)
+			continue
+		}
+		if v.Kind == config.KindFloat && math.IsNaN(v.Float) {
+			b.WriteString("null")
 			continue
 		}
 		if err := encode(&b, v.Any(false)); err != nil {
@@ -124,6 +129,8 @@ func cells(fields []string, rows []*config.Value) *batch.Batch {
 				c.SetMissing(i)
 			case v.Kind == config.KindInt:
 				c.SetInt(i, v.Int)
+			case v.Kind == config.KindFloat && math.IsNaN(v.Float):
+				c.SetNull(i)
 			case v.Kind == config.KindFloat:
 				c.Set(i, batch.Float, math.Float64bits(v.Float))
 			case v.Kind == config.KindBool:

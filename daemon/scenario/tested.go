@@ -67,6 +67,7 @@ func build(file string, env map[string]string, copies []port, open Open) (*teste
 // inside has shipped plugins run inside the test: they are the same code, and a process would gain nothing.
 func inside(p *plan.Plan) {
 	for _, s := range p.Sources {
+		s.Journaled = false // a script can be read again from anywhere
 		if s.Assigner != nil && s.Assigner.Shipped {
 			s.Assigner.Isolation = "none"
 		}
@@ -121,7 +122,7 @@ func (t *tested) mixed(sink string) bool {
 // ways counts the streams that come out of a component side by side.
 func (t *tested) ways(component string) int {
 	s := t.plan.Step(component)
-	if s == nil || s.Window != nil || s.Dedup != nil {
+	if s == nil || s.Window != nil || s.Dedup != nil || s.Plugin != nil {
 		return 1
 	}
 	n := 0
