@@ -15,7 +15,8 @@ type assignerRun struct {
 	open    wire.AssignerOpen
 	make    func() (BatchAssigner, error)
 	parts   map[uint32]*assignerPart
-	dense   batch.Batch // the view that instances get
+	whole   batch.Batch // what instances get of a batch without a selection: its own columns
+	dense   batch.Batch // what they get of one with a selection: copies. NB: never the same value, or the copies of one would be written over another
 	memory  wire.DenseMemory
 	times   []int64
 	answers chan wire.AssignerEvent
@@ -74,8 +75,7 @@ func (r *assignerRun) Assign(b *batch.Batch) error {
 		return fmt.Errorf("assigner %s was not told of partition %d", r.desc.Name, b.Partition)
 	}
 	a := &p.a
-	r.view(b)
-	a.Batch, a.changed, a.markers, a.bad = &r.dense, false, a.markers[:0], a.bad[:0]
+	a.Batch, a.changed, a.markers, a.bad = r.view(b), false, a.markers[:0], a.bad[:0]
 	if err := protect(func() error { p.instance.AssignBatch(a); return nil }); err != nil {
 		return fmt.Errorf("assigner %s: %w", r.desc.Name, err)
 	}
@@ -88,26 +88,25 @@ func (r *assignerRun) Assign(b *batch.Batch) error {
 	return r.answer(e)
 }
 
-// view lays r.dense over the selected rows of b. Without a selection nothing is copied.
-func (r *assignerRun) view(b *batch.Batch) {
-	d := &r.dense
+// view gives the selected rows of b. Without a selection nothing is copied.
+func (r *assignerRun) view(b *batch.Batch) *batch.Batch {
 	if b.Sel == nil {
+		d := &r.whole
 		d.N, d.Data, d.Offsets, d.Trailer, d.Extra = b.N, b.Data, b.Offsets, b.Trailer, b.Extra
 		d.Columns, d.Partition = b.Columns, b.Partition
 		if len(b.Times) == b.N {
 			d.Times = b.Times
-			return
+			return d
 		}
 		r.times = timesOf(b, r.times)
 		d.Times = r.times
-		return
+		return d
 	}
-	if cap(d.Columns) > 0 && len(b.Columns) > 0 && &d.Columns[:1][0] == &b.Columns[0] {
-		d.Columns = nil // it was laid over the columns of a batch before, do not write into those
-	}
+	d := &r.dense
 	wire.Dense(d, b, &r.memory, r.desc.Raw)
 	r.times = append(r.times[:0], d.Times...)
 	d.Times = r.times
+	return d
 }
 
 func (r *assignerRun) Tick(partitions []uint32) error {

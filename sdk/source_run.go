@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"runtime/debug"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -96,16 +95,6 @@ func (r *sourceRun) start(run func(ctx context.Context) error, acker Acker) {
 		err := protect(func() error { return run(r.stop) })
 		r.finish(err)
 	})
-}
-
-// protect turns a panic of the author's code into an error with its stack.
-func protect(f func() error) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
-		}
-	}()
-	return f()
 }
 
 // finish flushes what is left and says how the run ended.

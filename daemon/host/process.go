@@ -106,7 +106,10 @@ func (p *process) shake(ctx context.Context, cmd *exec.Cmd, stdin bool) error {
 	p.client = goplugin.NewClient(&goplugin.ClientConfig{
 		HandshakeConfig:  goplugin.HandshakeConfig{MagicCookieKey: wire.CookieKey, MagicCookieValue: wire.CookieValue},
 		VersionedPlugins: map[int]goplugin.PluginSet{wire.ProtocolVersion: {wire.PluginSetName: clientHalf{}}},
-		RunnerFunc: func(_ hclog.Logger, spec *exec.Cmd, _ string) (runner.Runner, error) {
+		RunnerFunc: func(_ hclog.Logger, spec *exec.Cmd, sockets string) (runner.Runner, error) {
+			if err := p.openSockets(cmd, sockets); err != nil {
+				return nil, err
+			}
 			cmd.Env = append(cmd.Env, spec.Env...)
 			if stdin {
 				cmd.Stdin = os.Stdin
@@ -288,6 +291,22 @@ func (p *process) runAs(cmd *exec.Cmd) error {
 		return fmt.Errorf("run it as %q: %w", p.policy.User, err)
 	}
 	return runAs(cmd, u.Uid, u.Gid)
+}
+
+// openSockets lets a plugin of another user make its socket: its own folder belongs to that user, and the folder of all can be passed
+// through, though not read.
+func (p *process) openSockets(cmd *exec.Cmd, sockets string) error {
+	uid, gid, other := otherUser(cmd)
+	if !other {
+		return nil
+	}
+	if err := os.Chmod(p.host.dir, 0o711); err != nil {
+		return fmt.Errorf("open the folder of sockets: %w", err)
+	}
+	if err := os.Chown(sockets, uid, gid); err != nil {
+		return fmt.Errorf("give the folder of the socket to %s: %w", p.policy.User, err)
+	}
+	return nil
 }
 
 // passedOn are the variables that every plugin gets from the daemon's environment: none of them holds a secret.

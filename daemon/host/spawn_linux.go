@@ -57,3 +57,12 @@ func runAs(cmd *exec.Cmd, uid, gid string) error {
 	cmd.SysProcAttr.Credential = &syscall.Credential{Uid: uint32(u), Gid: uint32(g)}
 	return nil
 }
+
+// otherUser says as whom a process will run, if not as the daemon's user.
+func otherUser(cmd *exec.Cmd) (uid, gid int, other bool) {
+	c := cmd.SysProcAttr.Credential
+	if c == nil {
+		return 0, 0, false
+	}
+	return int(c.Uid), int(c.Gid), true
+}

@@ -309,3 +309,9 @@ func TestTransforms(t *testing.T) {
 	require.Empty(t, sdktest.Check(make(nil), sdktest.Settings{}).Findings)
 	require.Contains(t, fmt.Sprint(sdktest.Check(make(new(int)), sdktest.Settings{Records: 7}).Findings), "no randomness")
 }
+
+func TestAPanicSaysWhereItWas(t *testing.T) {
+	p := periodic(func(config) (sdk.PeriodicAssigner[event], error) { return clumsy{&late{}}, nil })
+	r := sdktest.Check(p, sdktest.Settings{NoSpeed: true})
+	require.Regexp(t, `panic: who are you\?, in sdktest_test\.clumsy\.ExtractTimestamp \(sdktest_test\.go:\d+\)`, fmt.Sprint(r.Findings))
+}
