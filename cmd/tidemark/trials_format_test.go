@@ -20,8 +20,8 @@ var formatTrials = []trialCase{
 		p.counted(0, 0)
 
 		p = t.start("unknown.toml")
-		p.wait()
-		p.says(`"tiem"`, "time, country, city, users")
+		require.Equal(t, exitFailed, p.wait())
+		p.says(`the header has no column "tiem"; it has time, country, city, users`)
 	}},
 	{"040-csv-with-crlf", func(t *trial) {
 		t.same("expect.jsonl", "site", t.run("file.toml").rows())

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -69,6 +70,9 @@ func (t *trial) write(name, text string) {
 	require.NoError(t, os.MkdirAll(filepath.Dir(t.path(name)), 0o755))
 	require.NoError(t, os.WriteFile(t.path(name), []byte(text), 0o644))
 }
+
+// pause waits a little between two looks at something that changes by itself.
+func (t *trial) pause() { time.Sleep(50 * time.Millisecond) }
 
 // append adds to a file of the trial.
 func (t *trial) append(name, text string) {
