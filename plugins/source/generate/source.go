@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/tidemark-stream/tidemark/sdk"
-	"golang.org/x/sync/errgroup"
 )
 
 // Shapes of the records.
@@ -115,19 +114,92 @@ const (
 	tick = 5 * time.Millisecond
 )
 
-// Run makes the records of all partitions.
+// stream is one partition on its way.
+type stream struct {
+	part  *sdk.Partition[[]byte]
+	gen   *Generator
+	total int64 // how many records it makes; -1 = without end
+}
+
+func (s *stream) done() bool { return s.total >= 0 && s.gen.Count() >= s.total }
+
+// Run makes the records, always those of the partition that has the fewest: so the order of the batches depends on the options
+// alone, also after a restart.
 func (s *source) Run(ctx context.Context, out *sdk.SourceContext[[]byte]) error {
-	start, err := s.config.start()
+	streams, err := s.streams(out)
 	if err != nil {
 		return err
 	}
-	g, ctx := errgroup.WithContext(ctx)
-	n := s.config.Partitions
-	for p := range n {
-		part := out.Partition(partitionName(p, n))
-		g.Go(func() error { return s.partition(ctx, p, start, part) })
+	write, err := s.config.writer()
+	if err != nil {
+		return err
 	}
-	return g.Wait()
+	pace := newPacer(s.config.Rate, time.Now())
+	for {
+		var next *stream
+		for _, p := range streams {
+			if !p.done() && (next == nil || p.gen.Count() < next.gen.Count()) {
+				next = p
+			}
+		}
+		if next == nil {
+			return nil
+		}
+		n, err := pace.wait(ctx, batchRows)
+		if err != nil {
+			return err
+		}
+		if next.total >= 0 {
+			n = int(min(int64(n), next.total-next.gen.Count()))
+		}
+		if err := next.send(n, write); err != nil {
+			return err
+		}
+		if next.done() {
+			if err := next.part.End(); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// streams makes the partitions, each where the last run left it.
+func (s *source) streams(out *sdk.SourceContext[[]byte]) ([]*stream, error) {
+	c := &s.config
+	start, err := c.start()
+	if err != nil {
+		return nil, err
+	}
+	var streams []*stream
+	for p := range c.Partitions {
+		gen, err := NewGenerator(Workload{
+			Seed: uint64(c.Seed + p), Keys: c.Keys, Rate: c.EventRate, Disorder: c.Disorder.Milliseconds(), Start: start, Skew: c.Skew,
+		})
+		if err != nil {
+			return nil, err
+		}
+		part := out.Partition(partitionName(p, c.Partitions))
+		if position := part.Position(); position != nil {
+			if err := gen.Resume(position); err != nil {
+				return nil, err
+			}
+		}
+		total := int64(-1)
+		if c.Count > 0 {
+			total = int64(c.Count / c.Partitions)
+			if p < c.Count%c.Partitions {
+				total++
+			}
+		}
+		next := &stream{part: part, gen: gen, total: total}
+		streams = append(streams, next)
+		if next.done() {
+			if err := part.End(); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return streams, nil
 }
 
 func partitionName(p, n int) string {
@@ -137,51 +209,19 @@ func partitionName(p, n int) string {
 	return fmt.Sprintf("%03d", p)
 }
 
-func (s *source) partition(ctx context.Context, p int, start int64, part *sdk.Partition[[]byte]) error {
-	c := &s.config
-	gen, err := NewGenerator(Workload{
-		Seed: uint64(c.Seed + p), Keys: c.Keys, Rate: c.EventRate, Disorder: c.Disorder.Milliseconds(), Start: start, Skew: c.Skew,
-	})
-	if err != nil {
-		return err
-	}
-	if position := part.Position(); position != nil {
-		if err := gen.Resume(position); err != nil {
+// send makes a batch of n records.
+func (s *stream) send(n int, write func([]byte, Event) ([]byte, error)) (err error) {
+	b := sdk.NewBatch()
+	b.Trailer, b.Base = 1, s.gen.Count()
+	b.Offsets = append(b.Offsets, 0)
+	for range n {
+		if b.Data, err = write(b.Data, s.gen.Next()); err != nil {
+			b.Release()
 			return err
 		}
+		b.Offsets = append(b.Offsets, uint32(len(b.Data)))
 	}
-	write, err := c.writer()
-	if err != nil {
-		return err
-	}
-	total := int64(c.Count / c.Partitions)
-	if p < c.Count%c.Partitions {
-		total++
-	}
-	pace := newPacer(c.Rate/float64(c.Partitions), time.Now())
-	for c.Count == 0 || gen.Count() < total {
-		n, err := pace.wait(ctx, batchRows)
-		if err != nil {
-			return err
-		}
-		if c.Count > 0 {
-			n = int(min(int64(n), total-gen.Count()))
-		}
-		b := sdk.NewBatch()
-		b.Trailer, b.Base = 1, gen.Count()
-		b.Offsets = append(b.Offsets, 0)
-		for range n {
-			if b.Data, err = write(b.Data, gen.Next()); err != nil {
-				b.Release()
-				return err
-			}
-			b.Offsets = append(b.Offsets, uint32(len(b.Data)))
-		}
-		b.N = n
-		b.Position = gen.AppendPosition(b.Position)
-		if err := part.Send(b); err != nil {
-			return err
-		}
-	}
-	return part.End()
+	b.N = n
+	b.Position = s.gen.AppendPosition(b.Position)
+	return s.part.Send(b)
 }
