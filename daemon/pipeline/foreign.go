@@ -106,21 +106,39 @@ func (f foreignRows) send() error {
 		if b.Alive() == 0 {
 			marks := b.Marks
 			b.Release()
-			if len(marks) == 0 {
-				return nil
+			if len(marks) > 0 {
+				if err := t.put(foreignItem{marks: marks}); err != nil {
+					return err
+				}
 			}
-			return t.put(foreignItem{marks: marks})
+			return t.putIdle()
 		}
 		if err := t.plugin.Process(b); err != nil {
 			return err
 		}
-		return t.put(foreignItem{batch: b, asked: true, letters: f.in.letters})
+		if err := t.put(foreignItem{batch: b, asked: true, letters: f.in.letters}); err != nil {
+			return err
+		}
+		return t.putIdle()
 	})
+}
+
+// putIdle tells that the input that has just ended was the last active one.
+func (t *foreign) putIdle() error {
+	for _, e := range t.events {
+		if e.Kind == watermark.Idle {
+			if err := t.put(foreignItem{idle: direction(true)}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // combine gives a batch the marks of all inputs together.
 func (t *foreign) combine(input int, marks []batch.Mark) []batch.Mark {
 	out := append([]batch.Mark(nil), marks...)
+	t.events = t.events[:0]
 	if n := len(out); t.valve != nil && n > 0 {
 		last := out[n-1]
 		ends := last.Watermark == batch.EndOfInput
