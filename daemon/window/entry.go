@@ -77,8 +77,13 @@ func (s *entries) add(span Span, key uint32) uint32 {
 			panic("window: the state of one shard has more than four billion words; use more shards")
 		}
 		i = uint32(n)
-		s.all = append(s.all, entry{})
-		s.mem = slices.Grow(s.mem, s.words)[:(n+1)*s.words]
+		if n == cap(s.all) {
+			// By half: what append would add to a slice of this size is so little that copying would be most of the work.
+			s.all = slices.Grow(s.all, n/2+64)
+			s.mem = slices.Grow(s.mem, cap(s.all)*s.words-len(s.mem))
+		}
+		s.all = s.all[:n+1]
+		s.mem = s.mem[:(n+1)*s.words]
 		if s.hasMore {
 			s.extras = append(s.extras, extra{})
 		}

@@ -70,6 +70,9 @@ func (g *general) advance(to int64, q *timers, byClock bool) {
 		if len(g.again) > 0 && (k == len(g.work) || g.compareDue(g.again[0], g.work[k]) < 0) {
 			d = g.popAgain()
 		} else {
+			if k%run == 0 && len(g.keys.records) > warmAbove {
+				g.warmDue(g.work[k:min(k+run, len(g.work))])
+			}
 			d = g.work[k]
 			k++
 		}
@@ -86,6 +89,23 @@ func (g *general) advance(to int64, q *timers, byClock bool) {
 	if to == math.MaxInt64 {
 		g.endOfTime(byClock)
 	}
+}
+
+// warmDue reads what is needed to fire and drop entries, see warm.
+func (g *general) warmDue(part []dueEntry) {
+	var keys [run]uint32
+	sum := uint64(0)
+	for i, d := range part {
+		keys[i] = g.entries.all[d.entry].key
+		if g.entries.words > 0 {
+			sum += g.entries.mem[g.entries.at(d.entry)]
+		}
+	}
+	mask := uint64(len(g.keys.slots) - 1)
+	for i, d := range part {
+		sum += uint64(g.keys.records[keys[i]].size) + g.keys.slots[d.hash&mask]
+	}
+	g.warmed = int64(sum) // or the compiler would leave the reads out
 }
 
 func (g *general) nextDue(i uint32, e *entry, byClock bool) int64 {

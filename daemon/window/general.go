@@ -195,16 +195,32 @@ func (g *general) singleRow(rows *Rows, row, key uint32, ts int64, span Span) {
 // multiRow is a row with any number of windows.
 func (g *general) multiRow(rows *Rows, row, key uint32, ts int64) {
 	g.spans = g.assign.assign(ts, g.spans[:0])
-	taken := false
+	place := -1
 	for _, span := range g.spans {
 		if g.isLate(span.End) {
 			continue
 		}
-		taken = true
-		key = g.keyOf(rows, row, key)
-		g.take(g.entryOf(key, span), row, ts)
+		if place < 0 {
+			key = g.keyOf(rows, row, key)
+			place = g.placeOf(key, span)
+		}
+		// The windows of a row ascend, and so does the key's list.
+		l := &g.keys.records[key].windows
+		list := g.lists.all(l)
+		for place < len(list) && before(g.entries.all[list[place]].span, span) {
+			place++
+		}
+		var e uint32
+		if place < len(list) && g.entries.all[list[place]].span == span {
+			e = list[place]
+		} else {
+			e = g.entries.add(span, key)
+			g.lists.insert(l, place, e)
+		}
+		place++
+		g.take(e, row, ts)
 	}
-	if !taken {
+	if place < 0 {
 		g.rejected(row, ts)
 	}
 }
@@ -221,29 +237,29 @@ func (g *general) rejected(row uint32, ts int64) {
 // entryOf finds the entry of a window of a key, or makes it.
 func (g *general) entryOf(key uint32, span Span) uint32 {
 	l := &g.keys.records[key].windows
-	list := g.lists.all(l)
-	// Rows mostly belong to the newest windows, at the back.
-	i := len(list)
-	for tries := 0; i > 0; tries++ {
-		s := g.entries.all[list[i-1]].span
-		if s == span {
-			return list[i-1]
-		}
-		if before(s, span) {
-			break
-		}
-		i--
-		if tries == 4 {
-			i = sort.Search(i, func(k int) bool { return !before(g.entries.all[list[k]].span, span) })
-			if i < len(list) && g.entries.all[list[i]].span == span {
-				return list[i]
-			}
-			break
-		}
+	if l.n == 1 && g.entries.all[l.ref[0]].span == span {
+		return l.ref[0]
+	}
+	place := g.placeOf(key, span)
+	if list := g.lists.all(l); place < len(list) && g.entries.all[list[place]].span == span {
+		return list[place]
 	}
 	e := g.entries.add(span, key)
-	g.lists.insert(l, i, e)
+	g.lists.insert(l, place, e)
 	return e
+}
+
+// placeOf is where a window stands in the key's list, or belongs.
+func (g *general) placeOf(key uint32, span Span) int {
+	list := g.lists.all(&g.keys.records[key].windows)
+	// Rows mostly belong to the newest windows, at the back.
+	i := len(list)
+	for tries := 0; i > 0 && !before(g.entries.all[list[i-1]].span, span); tries++ {
+		if i--; tries == 3 {
+			return sort.Search(i, func(k int) bool { return !before(g.entries.all[list[k]].span, span) })
+		}
+	}
+	return i
 }
 
 // before orders the windows of a key.
@@ -435,7 +451,7 @@ func (g *general) drop(i uint32) {
 	// The oldest window goes first, as a rule.
 	k := 0
 	if list[0] != i {
-		k = sort.Search(len(list), func(k int) bool { return !before(g.entries.all[list[k]].span, span) })
+		k = g.placeOf(key, span)
 	}
 	g.lists.remove(l, k)
 	if l.n == 0 {
