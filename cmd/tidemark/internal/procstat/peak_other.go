@@ -1,0 +1,7 @@
+//go:build !linux
+
+package procstat
+
+func peak(string) int64 { return 0 }
+
+func children(string) []string { return nil }
