@@ -146,13 +146,12 @@ func authorOf(a BatchAssigner) any {
 	return a
 }
 
-var noTimes [0]int64
-
+// timesOf are the previous timestamps of a batch, made up in memory where it has none.
 func timesOf(b *batch.Batch, memory []int64) []int64 {
 	if len(b.Times) == b.N {
 		return b.Times
 	}
-	memory = append(memory[:0], noTimes[:]...)
+	memory = memory[:0]
 	for range b.N {
 		memory = append(memory, batch.NoTimestamp)
 	}

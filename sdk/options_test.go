@@ -33,7 +33,6 @@ type everything struct {
 	User    Field             `name:"user" result:"string"`
 	When    Expr              `name:"when" result:"bool"`
 	TLS     tlsConfig         `name:"tls"`
-	hidden  int
 	Other   chan int
 }
 
@@ -106,7 +105,8 @@ func TestEveryMistakeIsFoundAtOnce(t *testing.T) {
 
 func TestAnAuthorsMistakesShowAtOnce(t *testing.T) {
 	type hiddenOption struct {
-		x int `name:"x"` //nolint:unused // it is the mistake
+		//lint:ignore U1000 it is the mistake
+		x int `name:"x"`
 	}
 	type twice struct {
 		A int `name:"a"`

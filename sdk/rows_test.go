@@ -163,7 +163,8 @@ func TestTagsThatCannotBe(t *testing.T) {
 		A int `tidemark:"a,requierd"`
 	}
 	type hidden struct {
-		a int `tidemark:"a"` //nolint:unused // it is the mistake
+		//lint:ignore U1000 it is the mistake
+		a int `tidemark:"a"`
 	}
 	type odd struct {
 		A map[string]int `tidemark:"a"`

@@ -219,28 +219,35 @@ type partition struct {
 	count   int64
 	counted bool // positions are counts
 	high    int64
-	ended   bool
+	sent    []byte // the position behind the last batch that had one
+	ended   atomic.Bool
 }
 
 var errStopped = errors.New("the source is to stop")
 
 func (r *sourceRun) partition(name string) *partition {
 	r.mu.Lock()
-	p := r.parts[name]
-	if p != nil && !p.ended {
+	old := r.parts[name]
+	if old != nil && !old.ended.Load() {
 		r.mu.Unlock()
-		return p
+		return old
 	}
-	p = &partition{run: r, id: uint32(len(r.order)), name: name, high: batch.NoWatermark}
-	for _, old := range r.open.Restored {
-		if old.Name == name {
-			p.restored = old.Position
-			p.count, p.counted = countOf(old.Position)
+	p := &partition{run: r, id: uint32(len(r.order)), name: name, high: batch.NoWatermark}
+	for _, known := range r.open.Restored {
+		if known.Name == name {
+			p.restored = known.Position
 		}
 	}
+	if old != nil { // it has ended in this run, and goes on
+		p.restored = old.sent
+	}
+	p.sent = p.restored
+	p.count, p.counted = countOf(p.restored)
 	p.timer = time.AfterFunc(time.Hour, p.lingered)
 	p.timer.Stop()
 	r.parts[name], r.order = p, append(r.order, p)
+	p.mu.Lock() // whoever finds it now waits until it has been told of
+	defer p.mu.Unlock()
 	r.mu.Unlock()
 	r.emit(wire.SourceEvent{Kind: wire.PartitionAdded, Partition: p.id, Name: name, Position: p.restored})
 	return p
@@ -261,7 +268,7 @@ func (p *partition) begin() (*batch.Batch, error) {
 		return nil, errStopped
 	}
 	if p.b == nil {
-		if p.ended {
+		if p.ended.Load() {
 			return nil, fmt.Errorf("partition %q has ended", p.name)
 		}
 		p.b = batch.Get()
@@ -306,6 +313,14 @@ func (p *partition) flush() error {
 	if b.N > 0 && p.counted {
 		b.Position = strconv.AppendInt(append(b.Position[:0], '#'), p.count, 10)
 	}
+	return p.emitBatch(b)
+}
+
+// emitBatch hands a batch over.
+func (p *partition) emitBatch(b *batch.Batch) error {
+	if len(b.Position) > 0 {
+		p.sent = append(p.sent[:0:0], b.Position...)
+	}
 	if !p.run.emit(wire.SourceEvent{Kind: wire.SourceBatch, Partition: p.id, Batch: b}) {
 		return errStopped
 	}
@@ -338,10 +353,7 @@ func (p *partition) send(b *batch.Batch) error {
 	}
 	b.Partition = p.id
 	p.count += int64(b.N)
-	if !p.run.emit(wire.SourceEvent{Kind: wire.SourceBatch, Partition: p.id, Batch: b}) {
-		return errStopped
-	}
-	return nil
+	return p.emitBatch(b)
 }
 
 func (p *partition) emitWatermark(w int64) error {
@@ -374,13 +386,13 @@ func (p *partition) control(kind wire.SourceEventKind, _ bool) error {
 func (p *partition) end() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.ended {
+	if p.ended.Load() {
 		return nil
 	}
 	if err := p.flush(); err != nil {
 		return err
 	}
-	p.ended = true
+	p.ended.Store(true)
 	if !p.run.emit(wire.SourceEvent{Kind: wire.PartitionEnded, Partition: p.id}) {
 		return errStopped
 	}

@@ -98,6 +98,21 @@ func TestWhatASourceSaysInTheOrderInWhichItSaysIt(t *testing.T) {
 	require.ErrorIs(t, err, io.EOF)
 }
 
+func TestAPartitionThatHasEndedMayBeginAgainWhereItWas(t *testing.T) {
+	s := openRunner(t, &runner{run: func(_ context.Context, out *SourceContext[string]) error {
+		first := out.Partition("p")
+		if err := errors.Join(first.Collect("one"), first.End()); err != nil {
+			return err
+		}
+		again := out.Partition("p")
+		require.Equal(t, "#1", string(again.Position()))
+		return errors.Join(again.Collect("two"), first.Collect("never"))
+	}}, wire.SourceOpen{Linger: long})
+	script, err := hear(s)
+	require.Equal(t, []string{"0 is p", "0: one -> #1", "0 ended", "1 is p"}, script)
+	require.ErrorContains(t, err, `partition "p" has ended`)
+}
+
 func TestABatchGoesOutWhenItIsFull(t *testing.T) {
 	s := openRunner(t, &runner{run: func(_ context.Context, out *SourceContext[string]) error {
 		for i := range 5 {

@@ -36,9 +36,7 @@ func (p *process) watchHealth() {
 			return
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), p.host.healthTimeout)
-		stop := context.AfterFunc(ctx, func() {})
 		err := p.ping(ctx)
-		stop()
 		cancel()
 		if status.Code(err) == codes.DeadlineExceeded {
 			p.hang(fmt.Sprintf("it has not answered a health check for %s", p.host.healthTimeout))

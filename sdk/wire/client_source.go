@@ -4,7 +4,6 @@ import (
 	"context"
 	"io"
 	"sync"
-	"sync/atomic"
 
 	pluginv1 "github.com/tidemark-stream/tidemark/sdk/proto/tidemark/plugin/v1"
 )
@@ -30,10 +29,8 @@ type sourceClient struct {
 	in    sourceResponse
 	taken uint32 // batches for which no credit has been given yet
 	over  bool   // the last event has been returned
-	known int    // number of partitions told of
 
 	sending sync.Mutex
-	closed  atomic.Bool
 }
 
 func (s *sourceClient) open(o SourceOpen) error {

@@ -51,7 +51,7 @@ func (s *Server) Process(stream transformStream) error {
 			}
 			return err
 		}
-		switch r := in.control.GetRequest(); {
+		switch {
 		case in.isRows:
 			err = t.Process(in.rows)
 		case in.control.GetBarrier() != nil:
@@ -61,7 +61,6 @@ func (s *Server) Process(stream transformStream) error {
 				continue
 			}
 		default:
-			_ = r
 			continue
 		}
 		if err != nil {
