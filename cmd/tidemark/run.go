@@ -23,6 +23,7 @@ type runOptions struct {
 	quiet    bool
 	logLevel string
 	stop     time.Duration
+	reset    []string
 }
 
 func (a *app) runCommand() *cobra.Command {
@@ -39,6 +40,7 @@ Each pipeline ends with a line of figures on stderr.`,
 		RunE:    func(cmd *cobra.Command, args []string) error { return a.run(cmd.Context(), args, o) },
 	}
 	cmd.Flags().StringVar(&o.state, "state", "", "directory for state that outlives the run (default: a temporary one)")
+	cmd.Flags().StringArrayVar(&o.reset, "allow-reset", nil, "component whose state may be dropped, because the pipeline has changed so that it is of no use any more (may be given several times)")
 	cmd.Flags().BoolVarP(&o.quiet, "quiet", "q", false, "no summary")
 	cmd.Flags().StringVar(&o.logLevel, "log-level", "warn", "trace, debug, info, warn or error")
 	cmd.Flags().DurationVar(&o.stop, "stop-timeout", 30*time.Second, "how long an orderly stop may take")
@@ -72,7 +74,7 @@ func (a *app) run(ctx context.Context, files []string, o runOptions) error {
 		}
 		names[p.Name] = file
 		pipelines = append(pipelines, pipeline.New(p, pipeline.Settings{
-			Clock: clock.System(), Plugins: view, StateDir: filepath.Join(dir, p.Name), Ephemeral: o.state == "", Log: log.With("pipeline", p.Name), StopTimeout: o.stop,
+			Clock: clock.System(), Plugins: view, StateDir: filepath.Join(dir, p.Name), Ephemeral: o.state == "", Log: log.With("pipeline", p.Name), StopTimeout: o.stop, AllowReset: o.reset,
 		}))
 	}
 	errs := make([]error, len(pipelines))

@@ -17,8 +17,6 @@ type counts struct {
 	steps       map[string]*stepCounts
 	sinks       map[string]*sinkCounts
 	deadLetters atomic.Int64
-	commits     atomic.Int64
-	commitBytes atomic.Int64
 }
 
 type sinkCounts struct{ Refused atomic.Int64 } // rows that the sink will never take
@@ -38,24 +36,25 @@ func (c *counts) step(name string) *stepCounts { return c.steps[name] }
 
 // Summary is what a pipeline has done so far. It is what `run` prints at its end.
 type Summary struct {
-	Pipeline    string          `json:"pipeline"`
-	Seconds     float64         `json:"seconds"`
-	In          int64           `json:"records_in"`
-	PerSecond   float64         `json:"records_per_second"`
-	Bytes       int64           `json:"bytes_in"`
-	Markers     int64           `json:"markers"`
-	Rejected    int64           `json:"rejected"`
-	Filtered    int64           `json:"filtered"`
-	Late        int64           `json:"late"`
-	DeadLetters int64           `json:"dead_lettered"`
-	Firings     int64           `json:"windows_fired"`
-	Results     int64           `json:"results"`
-	Delivered   int64           `json:"delivered"`
-	Open        int64           `json:"windows_open"`
-	Restarts    int             `json:"restarts"`
-	Sources     []SourceSummary `json:"sources"`
-	Steps       []StepSummary   `json:"steps,omitempty"`
-	Sinks       []SinkSummary   `json:"sinks"`
+	Pipeline    string            `json:"pipeline"`
+	Seconds     float64           `json:"seconds"`
+	In          int64             `json:"records_in"`
+	PerSecond   float64           `json:"records_per_second"`
+	Bytes       int64             `json:"bytes_in"`
+	Markers     int64             `json:"markers"`
+	Rejected    int64             `json:"rejected"`
+	Filtered    int64             `json:"filtered"`
+	Late        int64             `json:"late"`
+	DeadLetters int64             `json:"dead_lettered"`
+	Firings     int64             `json:"windows_fired"`
+	Results     int64             `json:"results"`
+	Delivered   int64             `json:"delivered"`
+	Open        int64             `json:"windows_open"`
+	Restarts    int               `json:"restarts"`
+	Checkpoints CheckpointSummary `json:"checkpoints"`
+	Sources     []SourceSummary   `json:"sources"`
+	Steps       []StepSummary     `json:"steps,omitempty"`
+	Sinks       []SinkSummary     `json:"sinks"`
 }
 
 // SourceSummary is a source's share of a Summary.
@@ -102,6 +101,7 @@ func (p *Pipeline) Summary() Summary {
 		s.add(p.current)
 	}
 	s.Restarts = p.tries
+	s.Checkpoints = p.commits.summary()
 	s.Seconds = p.set.Clock.Since(p.begun).Seconds()
 	if p.state == Finished || p.state == Stopped || p.state == Failed {
 		s.Seconds = p.since.Sub(p.begun).Seconds()

@@ -13,9 +13,9 @@ import (
 type Driver struct {
 	a     *attempt
 	lanes []driven
-	last  int64   // when the last checkpoint was made
-	made  int     // checkpoints
-	dirty bool    // something may have happened since
+	last  int64 // when the last checkpoint was made
+	made  int   // checkpoints
+	dirty bool  // something may have happened since
 }
 
 // driven is what a Driver knows about a lane.

@@ -83,6 +83,7 @@ type Pipeline struct {
 	failure error // of the last attempt
 	tries   int
 	total   Summary
+	commits commitStats
 }
 
 // State is what a pipeline is doing.

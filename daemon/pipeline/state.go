@@ -25,7 +25,7 @@ import (
 const (
 	StateFolder   = "state"
 	LettersFolder = "deadletters"
-	journalFolder = "journal" // one folder a source in it
+	JournalFolder = "journal" // one folder a source in it
 )
 
 // openState opens the store and the dead letters, and reads what the last commit says. A state that the plan cannot go on from is
@@ -42,7 +42,7 @@ func (a *attempt) openState() error {
 	if err != nil {
 		return lasting(err)
 	}
-	changes := checkpoint.Compare(a.restored.Components, components(a.plan))
+	changes := checkpoint.Compare(a.restored.Components, Components(a.plan))
 	if a.restored.Number > 0 {
 		if err := checkpoint.Refuse(dir, changes, a.p.set.AllowReset); err != nil {
 			return Permanent(err)
@@ -79,8 +79,8 @@ func (a *attempt) diskFull(err error) {
 	}
 }
 
-// components says what each component's state depends on.
-func components(p *plan.Plan) map[string]checkpoint.Component {
+// Components says what each component's state depends on.
+func Components(p *plan.Plan) map[string]checkpoint.Component {
 	kinds := map[string]checkpoint.ComponentKind{
 		"source": checkpoint.SourceComponent, "window": checkpoint.StageComponent, "dedup": checkpoint.StageComponent, "sink": checkpoint.SinkComponent,
 	}
@@ -208,8 +208,7 @@ func (a *attempt) commit(ctx context.Context, c *cut) error {
 		return err
 	}
 	a.first = nil
-	a.counts.commits.Add(1)
-	a.counts.commitBytes.Add(int64(stats.Bytes))
+	a.p.commits.add(int64(stats.Bytes), c.taken, stats.Took)
 	for _, p := range c.parts {
 		p.Committed()
 	}
@@ -245,7 +244,7 @@ func (a *attempt) openJournal(s *plan.Source, inner wire.Source, restored map[st
 	if a.p.set.Ephemeral {
 		sync = journal.SyncNone // the directory goes with the process
 	}
-	j, err := journal.Open(filepath.Join(a.p.set.StateDir, journalFolder, s.Name), journal.Options{
+	j, err := journal.Open(filepath.Join(a.p.set.StateDir, JournalFolder, s.Name), journal.Options{
 		Sync: sync, SegmentSize: s.Journal.Segment, Committed: committed + 1,
 	})
 	if err != nil {

@@ -1,0 +1,301 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"sort"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/spf13/cobra"
+
+	"github.com/tidemark-stream/tidemark/daemon/checkpoint"
+	"github.com/tidemark-stream/tidemark/daemon/pipeline"
+	"github.com/tidemark-stream/tidemark/state"
+	"github.com/tidemark-stream/tidemark/state/keys"
+)
+
+func (a *app) stateCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "state",
+		Short: "Look into the state of a stopped pipeline",
+		Args:  cobra.NoArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	var dir string
+	add := func(use, short string, show func(s *state.Store, st *checkpoint.State) error) {
+		c := &cobra.Command{Use: use + " [PIPELINE]", Short: short, Args: cobra.MaximumNArgs(1), RunE: func(_ *cobra.Command, args []string) error {
+			return withState(dir, strings.Join(args, ""), show)
+		}}
+		c.Flags().StringVar(&dir, "state", "", "state directory, as given to run, or the daemon's")
+		_ = c.MarkFlagRequired("state")
+		cmd.AddCommand(c)
+	}
+	add("windows", "List the windows that are open, and how many keys each holds", a.stateWindows)
+	add("watermarks", "Show how far event time has come", a.stateWatermarks)
+	add("positions", "Show where the sources go on", a.statePositions)
+	return cmd
+}
+
+// withState opens the state of a stopped pipeline for reading.
+func withState(dir, name string, use func(s *state.Store, st *checkpoint.State) error) error {
+	path, err := pipelineDir(dir, name)
+	if err != nil {
+		return err
+	}
+	s, err := state.Open(filepath.Join(path, pipeline.StateFolder), state.Options{ReadOnly: true})
+	if err != nil {
+		return classify(err)
+	}
+	defer s.Close()
+	st, err := checkpoint.Read(s)
+	if err != nil {
+		return classify(err)
+	}
+	return classify(use(s, st))
+}
+
+// openWindow is one line of `state windows`.
+type openWindow struct {
+	Step string `json:"step"`
+	End  string `json:"end"` // of the window, or of the slice that windows share
+	Keys int64  `json:"keys"`
+}
+
+func (a *app) stateWindows(s *state.Store, st *checkpoint.State) error {
+	rows := []openWindow{}
+	for _, name := range sortedKeys(st.Components) {
+		c := st.Components[name]
+		if c.Kind != checkpoint.StageComponent {
+			continue
+		}
+		err := s.ScanOperator(c.Operator, keys.AllHashes(), func(at int64, _ uint64, _, _ []byte) error {
+			end := timeText(at)
+			if n := len(rows); n == 0 || rows[n-1].Step != name || rows[n-1].End != end {
+				rows = append(rows, openWindow{Step: name, End: end})
+			}
+			rows[len(rows)-1].Keys++
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if a.json {
+		a.print(rows)
+		return nil
+	}
+	w := tabwriter.NewWriter(a.stdout, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(w, "STEP\tWINDOW ENDS\tKEYS")
+	for _, r := range rows {
+		fmt.Fprintf(w, "%s\t%s\t%d\n", r.Step, r.End, r.Keys)
+	}
+	return w.Flush()
+}
+
+// timeText writes an event time for people.
+func timeText(ms int64) string {
+	switch ms {
+	case -1 << 63:
+		return "none yet"
+	case 1<<63 - 1:
+		return "end of input"
+	}
+	return time.UnixMilli(ms).UTC().Format("2006-01-02T15:04:05.000Z")
+}
+
+func (a *app) stateWatermarks(_ *state.Store, st *checkpoint.State) error {
+	type row struct {
+		Component string `json:"component"`
+		Partition string `json:"partition,omitempty"`
+		Watermark string `json:"watermark"`
+		State     string `json:"state,omitempty"`
+	}
+	rows := []row{}
+	for _, name := range sortedKeys(st.Snapshot.Sources) {
+		src := st.Snapshot.Sources[name]
+		rows = append(rows, row{Component: name, Watermark: timeText(src.Watermark)})
+		for _, p := range sortedKeys(src.Partitions) {
+			if strings.HasPrefix(p, "$") {
+				continue
+			}
+			ended := ""
+			if src.Partitions[p].Ended {
+				ended = "ended"
+			}
+			rows = append(rows, row{Component: name, Partition: p, Watermark: timeText(src.Partitions[p].Watermark), State: ended})
+		}
+	}
+	for _, name := range sortedKeys(st.Snapshot.Stages) {
+		rows = append(rows, row{Component: name, Watermark: timeText(st.Snapshot.Stages[name].Watermark)})
+	}
+	if a.json {
+		a.print(rows)
+		return nil
+	}
+	w := tabwriter.NewWriter(a.stdout, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(w, "COMPONENT\tPARTITION\tWATERMARK\tSTATE")
+	for _, r := range rows {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", r.Component, r.Partition, r.Watermark, r.State)
+	}
+	return w.Flush()
+}
+
+func (a *app) statePositions(_ *state.Store, st *checkpoint.State) error {
+	type row struct {
+		Source    string `json:"source"`
+		Partition string `json:"partition"`
+		Position  []byte `json:"position"`
+		Ended     bool   `json:"ended,omitempty"`
+	}
+	rows := []row{}
+	for _, name := range sortedKeys(st.Snapshot.Sources) {
+		src := st.Snapshot.Sources[name]
+		for _, p := range sortedKeys(src.Partitions) {
+			rows = append(rows, row{name, p, src.Partitions[p].Position, src.Partitions[p].Ended})
+		}
+	}
+	if a.json {
+		a.print(rows)
+		return nil
+	}
+	w := tabwriter.NewWriter(a.stdout, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(w, "SOURCE\tPARTITION\tPOSITION\tENDED")
+	for _, r := range rows {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%t\n", r.Source, r.Partition, printable(r.Position), r.Ended)
+	}
+	return w.Flush()
+}
+
+// printable shows a position, which only its source can read: as text where it is text.
+func printable(p []byte) string {
+	for _, c := range p {
+		if c < ' ' || c > '~' {
+			return fmt.Sprintf("%x", p)
+		}
+	}
+	return string(p)
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	out := make([]string, 0, len(m))
+	for k := range m {
+		out = append(out, k)
+	}
+	sort.Strings(out)
+	return out
+}
+
+func (a *app) savepointCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "savepoint",
+		Short: "Keep copies of a stopped pipeline's state, and go back to them",
+		Long: `A savepoint is a copy of a pipeline's state, its journals and its dead letters, with a manifest of what belongs to it. Tables are hard links, so it is
+made at once and costs little room.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	var dir, to, note string
+	create := &cobra.Command{Use: "create --state DIR --to SAVEPOINT [PIPELINE]", Short: "Make a savepoint of a stopped pipeline", Args: cobra.MaximumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			return a.savepointCreate(dir, strings.Join(args, ""), to, note)
+		}}
+	create.Flags().StringVar(&dir, "state", "", "state directory, as given to run, or the daemon's")
+	create.Flags().StringVar(&to, "to", "", "directory to make; it must not exist, and lie on the same file system for hard links")
+	create.Flags().StringVar(&note, "note", "", "a remark to keep with it")
+	_, _ = create.MarkFlagRequired("state"), create.MarkFlagRequired("to")
+	ls := &cobra.Command{Use: "ls DIR", Short: "List the savepoints in a directory", Args: cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error { return a.savepointList(args[0]) }}
+	var into string
+	restore := &cobra.Command{Use: "restore SAVEPOINT --state DIR [PIPELINE]", Short: "Make a pipeline's state of a savepoint", Args: cobra.RangeArgs(1, 2),
+		RunE: func(_ *cobra.Command, args []string) error {
+			return a.savepointRestore(args[0], into, strings.Join(args[1:], ""))
+		}}
+	restore.Flags().StringVar(&into, "state", "", "state directory to restore into")
+	_ = restore.MarkFlagRequired("state")
+	cmd.AddCommand(create, ls, restore)
+	return cmd
+}
+
+// saved are the folders of a pipeline's directory that a savepoint holds beside the state.
+var saved = []string{pipeline.LettersFolder, pipeline.JournalFolder}
+
+func (a *app) savepointCreate(dir, name, to, note string) error {
+	path, err := pipelineDir(dir, name)
+	if err != nil {
+		return err
+	}
+	s, err := state.Open(filepath.Join(path, pipeline.StateFolder), state.Options{MustExist: true})
+	if err != nil {
+		return classify(err)
+	}
+	defer s.Close()
+	st, err := checkpoint.Read(s)
+	if err != nil {
+		return classify(err)
+	}
+	with := map[string]string{}
+	for _, folder := range saved {
+		with[folder] = filepath.Join(path, folder)
+	}
+	for folder, p := range with {
+		if _, err := vfs.Default.Stat(p); err != nil {
+			delete(with, folder)
+		}
+	}
+	m, err := s.Save(to, state.Manifest{Pipeline: filepath.Base(path), Note: note, About: map[string]any{"checkpoint": st.Number}}, with)
+	if err != nil {
+		return classify(err)
+	}
+	if a.json {
+		a.print(m)
+		return nil
+	}
+	fmt.Fprintf(a.stdout, "%s: checkpoint %d of %s, %d files, %d bytes\n", to, st.Number, m.Pipeline, len(m.Files), m.Size())
+	return nil
+}
+
+func (a *app) savepointList(dir string) error {
+	all, err := state.ListSavepoints(vfs.Default, dir)
+	if err != nil {
+		return classify(err)
+	}
+	if a.json {
+		a.print(all)
+		return nil
+	}
+	w := tabwriter.NewWriter(a.stdout, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(w, "NAME\tPIPELINE\tCREATED\tBYTES\tNOTE")
+	for _, name := range sortedKeys(all) {
+		m := all[name]
+		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\n", name, m.Pipeline, timeText(m.Created), m.Size(), m.Note)
+	}
+	return w.Flush()
+}
+
+func (a *app) savepointRestore(savepoint, dir, name string) error {
+	m, err := state.ReadManifest(vfs.Default, savepoint)
+	if err != nil {
+		return classify(err)
+	}
+	if name == "" {
+		name = m.Pipeline
+	}
+	if name == "" || strings.ContainsAny(name, `/\`) || slices.Contains([]string{".", ".."}, name) {
+		return &exitError{code: exitConfig, err: errors.New("the savepoint names no pipeline; give one")}
+	}
+	path := filepath.Join(dir, name)
+	with := map[string]string{}
+	for _, folder := range saved {
+		with[folder] = filepath.Join(path, folder)
+	}
+	if _, err := state.Restore(vfs.Default, savepoint, filepath.Join(path, pipeline.StateFolder), with); err != nil {
+		return classify(err)
+	}
+	fmt.Fprintf(a.stdout, "%s: the state of %s as of %s; `tidemark run --state %s FILE` goes on from it\n", path, m.Pipeline, timeText(m.Created), dir)
+	return nil
+}
