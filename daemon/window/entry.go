@@ -27,6 +27,18 @@ type extra struct {
 	retractions uint32 // the first of the results that the next firing takes back, noResult = none
 }
 
+// needExtras makes room for extras in an operator that did without them.
+func (s *entries) needExtras() {
+	if s.hasMore {
+		return
+	}
+	s.hasMore = true
+	s.extras = make([]extra, len(s.all))
+	for i := range s.extras {
+		s.extras[i] = noExtra()
+	}
+}
+
 func noExtra() extra {
 	return extra{lateDue: notDue, clock: notDue, alarm: math.MaxInt64, retractions: noResult}
 }

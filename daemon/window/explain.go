@@ -66,6 +66,41 @@ func (s Spec) Explain(span Span) Explanation {
 	return x
 }
 
+// ExplainRow says, for a row at ts that arrives when the watermark stands at watermark, which windows take it and why the others do
+// not: one sentence a window, and one more when no window takes it. Sessions are judged as if the key had none; one that is still
+// there takes rows that would be late on their own.
+func (s Spec) ExplainRow(ts, watermark int64) []string {
+	if s.ProcessingTime || s.Type == Global {
+		return []string{"No row is late for these windows."}
+	}
+	var words []string
+	taken := false
+	for _, span := range s.Assign(ts, nil) {
+		drops := addSaturating(span.MaxTimestamp(), s.Lateness)
+		name := fmt.Sprintf("[%s, %s)", moment(span.Start), moment(span.End))
+		switch {
+		case drops <= watermark:
+			words = append(words, fmt.Sprintf("%s was dropped when the watermark reached %s; it stands at %s.", name, moment(drops), moment(watermark)))
+			continue
+		case span.MaxTimestamp() <= watermark:
+			words = append(words, fmt.Sprintf("%s takes it: it has given its result, and is kept until the watermark reaches %s; it stands at %s.", name, moment(drops), moment(watermark)))
+		default:
+			words = append(words, fmt.Sprintf("%s takes it: it gives its result when the watermark reaches %s; it stands at %s.", name, moment(span.MaxTimestamp()), moment(watermark)))
+		}
+		taken = true
+	}
+	switch {
+	case taken:
+	case len(words) == 0:
+		words = append(words, "It lies between two windows, since the slide is longer than the size.")
+	case s.Type == Session:
+		words = append(words, "So it is late, unless it touches a session of its key that is still there.")
+	default:
+		words = append(words, "So it is late.")
+	}
+	return words
+}
+
 type sayer func(format string, args ...any)
 
 func (s *Spec) explainRows(span Span, say sayer) {

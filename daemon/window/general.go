@@ -285,14 +285,7 @@ func (g *general) take(i, row uint32, ts int64) {
 	}
 	if g.trigger(i, e, ts) {
 		g.flush()
-		timing := OnTime
-		if g.spec.Type != Global {
-			timing = Early
-			if g.watermark >= e.span.MaxTimestamp() && !g.spec.ProcessingTime {
-				timing = Late
-			}
-		}
-		if n := g.fire(i, timing); n > 0 {
+		if n := g.fire(i, g.timingNow(e)); n > 0 {
 			g.writer.segment(row, 0, g.entries.all[i].span.End, n)
 		}
 	}
@@ -386,8 +379,8 @@ func (g *general) eventDue(i uint32, e *entry) int64 {
 		return notDue
 	}
 	due := min(g.dropTime(e.span.End), e.next)
-	if g.spec.LateEvery > 0 {
-		due = min(due, g.entries.extra(i).lateDue)
+	if g.entries.hasMore {
+		due = min(due, g.entries.extras[i].lateDue)
 	}
 	if g.rules.end == endByRows && !e.is(ended) {
 		due = min(due, e.span.MaxTimestamp())

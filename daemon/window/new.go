@@ -21,3 +21,12 @@ func New(spec Spec, layout *aggregate.Layout, env Env, out *Output) (Operator, e
 	}
 	return newGeneral(spec, layout, env, out), nil
 }
+
+// StateFormat names the form in which the operator of a Spec stores its windows. Operators with different formats cannot take each
+// other's state: whoever restores compares first, since a change of settings may change the engine.
+func StateFormat(spec Spec, env Env) string {
+	if panesCanDo(spec, env) {
+		return "panes"
+	}
+	return "windows"
+}

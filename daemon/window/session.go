@@ -9,6 +9,10 @@ import (
 
 // Sessions. A row at ts first has the window [ts, ts+gap) of its own. Windows of one key that overlap or touch are one session (8.1).
 //
+// NB: as in Flink, a session ends where its last row's window ends, and is over when the watermark has reached the millisecond before.
+// A row exactly at the end still belongs to it as long as it is there. So a row one gap after another joins it, unless a watermark of
+// that very millisecond, from elsewhere, came in between; with an assigner's own watermarks, which lie below its rows, none does.
+//
 // With a MaxLength no session grows longer than that, by these rules:
 //
 //   - A row belongs to the last session that began at or before it when it touches that and lies less than MaxLength after its start;
@@ -152,7 +156,7 @@ func (g *general) stretch(i uint32, whole Span) {
 		return // by the clock a session is dropped when it has fired, so none that has is ever stretched
 	}
 	if g.watermark < whole.MaxTimestamp() {
-		if g.spec.LateEvery > 0 {
+		if g.entries.hasMore {
 			g.entries.extras[i].lateDue = notDue
 		}
 		e.flags &^= ended

@@ -165,7 +165,9 @@ func (g *general) Restore(time int64, hash uint64, key, value []byte) error {
 	to.flags |= flags | isStored
 	to.storedAt = time
 	to.firings, to.count, to.next = e.firings, e.count, e.next
-	if g.entries.hasMore {
+	if lateDue != notDue || clock != notDue {
+		// Late rows may have been collected before the setting that asks for it was taken away: they fire all the same.
+		g.entries.needExtras()
 		g.entries.extras[i].lateDue, g.entries.extras[i].clock = lateDue, clock
 	}
 	err := g.restoreAccumulators(&d, i)

@@ -106,3 +106,49 @@ func FuzzRestore(f *testing.F) {
 		op.AdvanceWatermark(batch.EndOfInput)
 	})
 }
+
+// TestCollectedLateRowsOutliveTheSetting: what was collected under late_firing = "10ms" is not lost when a restart brings other settings.
+func TestCollectedLateRowsOutliveTheSetting(t *testing.T) {
+	for name, change := range map[string]func(*Spec){
+		"a firing for each late row": func(s *Spec) { s.LateEvery = 0 },
+		"no lateness any more":       func(s *Spec) { s.LateEvery, s.Lateness = 0, 0 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, generalEngine, Spec{Type: Session, Gap: 10, Lateness: 100, LateEvery: 10}, false, 1, countAndSum...)
+			r.process(testRow{key: "a", ts: 1})
+			require.Len(t, r.advance(12), 1)
+			require.Empty(t, r.process(testRow{key: "a", ts: 1, value: 5}))
+			r.checkpoint()
+			change(&r.spec)
+			r.start(1)
+			for place, value := range r.store {
+				require.NoError(t, r.ops[0].Restore(place.time, place.hash, []byte(place.key), value))
+			}
+			r.ops[0].RestoreWatermark(12)
+			require.Equal(t, []string{"0: a [1,11) 2 5 ts=10"}, lines(r.advance(19)))
+		})
+	}
+}
+
+func TestPeekShowsWhatWouldBeEmitted(t *testing.T) {
+	r := newRig(t, generalEngine, Spec{Type: Session, Gap: 10}, true, 1, countAndSum...)
+	r.process(testRow{key: "a", ts: 1, value: 3}, testRow{key: "b", ts: 5, value: 4}, testRow{key: "a", ts: 50, value: 6})
+	out := &Output{}
+	place, pages := 0, 0
+	for {
+		place = r.ops[0].(Peeker).Peek(place, 2, out)
+		pages++
+		if place == 0 {
+			break
+		}
+	}
+	require.Equal(t, 2, pages)
+	var got []string
+	for i := range out.Results.N {
+		got = append(got, r.result(out.Results, i, 0).String())
+	}
+	require.ElementsMatch(t, []string{
+		"a [1,11) 1 3 ts=10 wm=<nil> firing=0 early", "b [5,15) 1 4 ts=14 wm=<nil> firing=0 early", "a [50,60) 1 6 ts=59 wm=<nil> firing=0 early",
+	}, got)
+	require.Len(t, r.advance(100), 3, "nothing has changed by looking")
+}

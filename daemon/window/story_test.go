@@ -35,6 +35,7 @@ var rewrite = flag.Bool("rewrite", false, "write what the stories in testdata re
 //	clock 5s          the clock goes on
 //	restart           checkpoint, and restore from it, here with another number of shards each time
 //	live              how many windows there are
+//	row 4s            what the windows say about a row at 4s now
 //	explain 0s 10s    the rules in words, for the window from 0s to 10s
 func TestStories(t *testing.T) {
 	files, err := filepath.Glob("testdata/stories/*.txt")
@@ -118,6 +119,8 @@ func (s *story) command(words, input []string) (out []string, can bool) {
 		return nil, true
 	case "live":
 		return []string{fmt.Sprint(s.rig.live())}, true
+	case "row":
+		return s.rig.spec.ExplainRow(s.time(words[1]), s.rig.watermark), true
 	case "explain":
 		span := globalSpan
 		if len(words) > 1 {
