@@ -20,6 +20,7 @@ import (
 type journaled struct {
 	inner   wire.Source
 	journal *journal.Journal
+	always  bool          // every record is synced before Recv returns it
 	maxSize int64         // bytes of journal beyond which the source is held back
 	room    chan struct{} // told when the journal has become shorter
 
@@ -35,6 +36,16 @@ type journaled struct {
 	next   uint32
 	number uint64 // of the record that Recv returned last
 	queue  []wire.SourceEvent
+
+	mu    sync.Mutex
+	unack []journaledAck // what the source has not been told is safe, by rising number
+}
+
+// journaledAck is a position of the inner source, and the record that holds what came up to it.
+type journaledAck struct {
+	number    uint64
+	partition uint32
+	position  []byte
 }
 
 type journaledPartition struct {
@@ -169,14 +180,40 @@ func (s *journaled) live(ev wire.SourceEvent) (wire.SourceEvent, error) {
 		s.ids[ev.Partition] = s.next
 		s.next++
 	}
+	inner, position := ev.Partition, []byte(nil)
+	if ev.Batch != nil {
+		position = append(position, ev.Batch.Position...)
+	}
 	if ev.Kind != wire.SourceEnded && ev.Kind != wire.SourceStopped {
 		ev.Partition = s.ids[ev.Partition]
 	}
 	if ev.Batch != nil {
 		ev.Batch.Partition = ev.Partition
 	}
-	return s.write(ev)
+	ev, err := s.write(ev)
+	if err == nil && len(position) > 0 {
+		err = s.remember(journaledAck{s.number, inner, position})
+	}
+	return ev, err
 }
+
+// remember keeps what the inner source is to be told: at once where the journal is synced with every record, else after the commit.
+func (s *journaled) remember(a journaledAck) error {
+	if s.always {
+		return s.inner.Ack(a.partition, a.position)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if n := len(s.unack); n > 0 && s.unack[n-1].partition == a.partition && len(s.unack) > maxUnack {
+		s.unack[n-1] = a // one that is told later covers those before it
+		return nil
+	}
+	s.unack = append(s.unack, a)
+	return nil
+}
+
+// maxUnack is the number of positions that are told one by one; more of them between two commits are told together.
+const maxUnack = 10_000
 
 // write puts an event into the journal.
 func (s *journaled) write(ev wire.SourceEvent) (wire.SourceEvent, error) {
@@ -258,6 +295,19 @@ func (s *journaled) committed(number uint64) error {
 	if err := s.journal.Truncate(number + 1); err != nil {
 		return err
 	}
+	s.mu.Lock()
+	n := 0
+	for n < len(s.unack) && s.unack[n].number <= number {
+		n++
+	}
+	safe := append([]journaledAck(nil), s.unack[:n]...)
+	s.unack = append(s.unack[:0], s.unack[n:]...)
+	s.mu.Unlock()
+	for _, a := range safe {
+		if err := s.inner.Ack(a.partition, a.position); err != nil {
+			return err
+		}
+	}
 	select {
 	case s.room <- struct{}{}:
 	default:
@@ -265,7 +315,7 @@ func (s *journaled) committed(number uint64) error {
 	return nil
 }
 
-// Ack means nothing to the inner source.
+// Ack is about our positions; the inner source is told of its own, see committed.
 func (s *journaled) Ack(uint32, []byte) error { return nil }
 
 func (s *journaled) Stop() error { return s.inner.Stop() }

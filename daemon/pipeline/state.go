@@ -251,5 +251,10 @@ func (a *attempt) openJournal(s *plan.Source, inner wire.Source, restored map[st
 		return nil, lasting(err)
 	}
 	a.onClose(j.Close)
-	return newJournaled(inner, j, s.Journal.MaxSize, committed, restored)
+	out, err := newJournaled(inner, j, s.Journal.MaxSize, committed, restored)
+	if err != nil {
+		return nil, err
+	}
+	out.always = sync == journal.SyncAlways
+	return out, nil
 }
