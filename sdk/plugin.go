@@ -79,6 +79,9 @@ func Output(fields ...FieldSpec) About { return func(d *Description) { d.Output 
 // what it brings. Positions mean nothing to such a source; Ack is not called.
 func NotReplayable() About { return func(d *Description) { d.NotReplayable = true } }
 
+// InDaemon says that the plugin only makes sense inside the daemon's process. It is for shipped plugins.
+func InDaemon() About { return func(d *Description) { d.InDaemon = true } }
+
 // Stdin says that the plugin reads the daemon's standard input, which others do not get.
 func Stdin() About { return func(d *Description) { d.Stdin = true } }
 

@@ -8,6 +8,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/hashicorp/go-hclog"
 	goplugin "github.com/hashicorp/go-plugin"
@@ -44,15 +45,39 @@ func serve(plugins []Plugin) error {
 	for i, p := range plugins {
 		served[i] = p
 	}
+	out := &output{stdout: os.Stdout, stderr: os.Stderr}
 	goplugin.Serve(&goplugin.ServeConfig{
 		HandshakeConfig: goplugin.HandshakeConfig{MagicCookieKey: wire.CookieKey, MagicCookieValue: wire.CookieValue},
 		VersionedPlugins: map[int]goplugin.PluginSet{
 			wire.ProtocolVersion: {wire.PluginSetName: &servedPlugins{server: wire.NewServer(served, log)}},
 		},
-		GRPCServer: func(o []grpc.ServerOption) *grpc.Server { return grpc.NewServer(append(o, wire.ServerOptions()...)...) },
-		Logger:     log,
+		GRPCServer: func(o []grpc.ServerOption) *grpc.Server {
+			o = append(o, grpc.ChainUnaryInterceptor(out.unary), grpc.ChainStreamInterceptor(out.stream))
+			return grpc.NewServer(append(o, wire.ServerOptions()...)...)
+		},
+		Logger: log,
 	})
 	return nil
+}
+
+// output gives an author's prints back to the process. go-plugin puts pipes in the place of os.Stdout and os.Stderr, right before the first call
+// can come, and carries them over the connection: a process that prints why it gives up and exits would take its last words along. The
+// daemon reads the real ones to their end.
+type output struct {
+	once           sync.Once
+	stdout, stderr *os.File
+}
+
+func (o *output) restore() { o.once.Do(func() { os.Stdout, os.Stderr = o.stdout, o.stderr }) }
+
+func (o *output) unary(ctx context.Context, request any, _ *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
+	o.restore()
+	return handle(ctx, request)
+}
+
+func (o *output) stream(server any, s grpc.ServerStream, _ *grpc.StreamServerInfo, handle grpc.StreamHandler) error {
+	o.restore()
+	return handle(server, s)
 }
 
 // servedPlugins fits a wire.Server into go-plugin.

@@ -15,6 +15,7 @@ import (
 	"os/signal"
 	"strings"
 	"syscall"
+	_ "time/tzdata" // time zones work where the system has no database of them
 
 	"github.com/spf13/cobra"
 

@@ -156,7 +156,7 @@ func (c *columnizer) notices() []decode.Notice {
 		out = c.decoder.Notices()
 	}
 	if c.times != nil {
-		if n, ok := c.times.Notice(); ok {
+		for n, ok := c.times.Notice(); ok; n, ok = c.times.Notice() {
 			out = append(out, n)
 		}
 	}

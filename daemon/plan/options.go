@@ -17,15 +17,16 @@ import (
 
 // use is a plugin as a component of the file asks for it.
 type use struct {
-	kind      sdk.Kind
-	name      string
-	nameAt    problem.Place
-	isolation string
-	isoAt     problem.Place
-	options   *config.Table
-	optionsAt problem.Place
-	host      []string // keys of the table that are not the plugin's, for suggestions
-	shape     Shape    // of the rows that field and expression options are about
+	kind         sdk.Kind
+	name         string
+	nameAt       problem.Place
+	isolation    string
+	isoAt        problem.Place
+	isolationSet bool // the file says it
+	options      *config.Table
+	optionsAt    problem.Place
+	host         []string // keys of the table that are not the plugin's, for suggestions
+	shape        Shape    // of the rows that field and expression options are about
 }
 
 // plugin finds a plugin and checks the options for it. ok is false when nothing is known about it.
@@ -50,6 +51,9 @@ func (b *builder) plugin(u use) (p Plugin, d sdk.Description, ok bool) {
 	}
 	if u.isolation == "none" && !found.Shipped {
 		b.problem("TM4007", u.isoAt, "remove isolation; only shipped plugins can run inside the daemon", "the plugin %q is an executable (%s), so it cannot run without isolation", u.name, found.Origin)
+	}
+	if u.isolation == "process" && d.InDaemon && found.Shipped && u.isolationSet {
+		b.problem("TM4007", u.isoAt, "remove isolation", "the plugin %q works inside the daemon only", u.name)
 	}
 	o := &optionReader{b: b, use: u}
 	effective, shown := o.table(u.options, d.Options, u.optionsAt, nil)

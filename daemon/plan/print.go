@@ -104,7 +104,7 @@ func (w *printer) time(s *Source) {
 		w.line(1, "jumps of more than %s wait for %d records or %d partitions", config.FormatDuration(c.Span), c.Records, c.Partitions)
 	}
 	if s.MaxDrift > 0 {
-		w.line(1, "no partition goes more than %s ahead of the slowest (group %s)", config.FormatDuration(s.MaxDrift), s.DriftGroup)
+		w.line(1, "waits while it is more than %s ahead of the slowest source (group %s)", config.FormatDuration(s.MaxDrift), s.DriftGroup)
 	}
 	w.line(1, "watermarks that matter: %s", s.Bucket)
 }

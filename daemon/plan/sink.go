@@ -15,7 +15,7 @@ func (b *builder) sink(c *config.Sink) {
 	inputs, shape, complete := b.inputsOf(c.Inputs)
 	s.Inputs = inputs
 	plugin, d, found := b.plugin(use{
-		kind: sdk.KindSink, name: c.Plugin, nameAt: c.Place("plugin"), isolation: c.Isolation, isoAt: c.Place("isolation"),
+		kind: sdk.KindSink, name: c.Plugin, nameAt: c.Place("plugin"), isolation: c.Isolation, isoAt: c.Place("isolation"), isolationSet: c.Value("isolation") != nil,
 		options: c.Options, optionsAt: c.At, shape: shape, host: sinkKeyNames(),
 	})
 	if plugin.Shipped && c.Value("isolation") == nil {

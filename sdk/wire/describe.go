@@ -53,6 +53,8 @@ type Description struct {
 	// NotReplayable says that a source cannot be asked for the same records again after a restart, as with a socket. The daemon then
 	// writes what it brings to a journal before it processes it, and replays that.
 	NotReplayable bool `json:"not_replayable,omitempty"`
+	// InDaemon says that the plugin only makes sense inside the daemon's process, such as one that writes to its standard output.
+	InDaemon bool `json:"in_daemon,omitempty"`
 	// Stdin says that the plugin reads the daemon's standard input.
 	Stdin bool `json:"stdin,omitempty"`
 

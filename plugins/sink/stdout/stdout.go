@@ -18,7 +18,7 @@ type Config struct{}
 // Plugin is the sink. It prints to the standard output of the process it runs in, so it is run inside the daemon.
 func Plugin() sdk.Plugin {
 	return sdk.NewSink("stdout", "prints rows", sdk.SinkTraits{Delivery: sdk.AtLeastOnce, Text: true},
-		func(context.Context, Config) (sdk.Sink, error) { return &sink{os.Stdout}, nil })
+		func(context.Context, Config) (sdk.Sink, error) { return &sink{os.Stdout}, nil }, sdk.InDaemon())
 }
 
 type sink struct{ out io.Writer }
