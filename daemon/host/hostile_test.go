@@ -70,7 +70,7 @@ func TestSourcesThatFail(t *testing.T) {
 	}{
 		{"error", "", "source numbers: the well has run dry"},
 		{"panic", "", "panic: the roof is on fire"},
-		{"exit", Died, "the process has ended (exit status 3)"},
+		{"exit", Died, "the process has ended (exit status 3); its last words: the well is poisoned"},
 		{"hang", Hung, "has not answered a health check for 200ms"},
 	} {
 		t.Run(c.how, func(t *testing.T) {

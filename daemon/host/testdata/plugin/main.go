@@ -107,6 +107,7 @@ func (s *numbersSource) Run(ctx context.Context, out *sdk.SourceContext[Event]) 
 			case "panic":
 				panic("the roof is on fire")
 			case "exit":
+				fmt.Fprintln(os.Stderr, "the well is poisoned")
 				os.Exit(3)
 			case "hang":
 				_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
