@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/cockroachdb/errors"
-	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/tidemark-stream/tidemark/daemon/clock"
 )
@@ -19,14 +18,20 @@ import (
 // health knows whether the database can still be used. Pebble calls a fatal error out through its logger and expects the process to end
 // there. We end the goroutine instead and fence the files: one pipeline's disk must not take the others down.
 type health struct {
-	log    *slog.Logger
-	clock  clock.Clock
-	grace  time.Duration
-	fenced atomic.Bool
-	broken chan struct{} // closed once err is set
+	log     *slog.Logger
+	clock   clock.Clock
+	grace   time.Duration
+	pause   time.Duration // see setback
+	opening atomic.Bool
+	fenced  atomic.Bool
+	broken  chan struct{} // closed once err is set
 
-	mu  sync.Mutex
-	err error
+	mu       sync.Mutex
+	err      error
+	setbacks int         // background work that has failed in a row
+	starved  error       // the disk is full for background work
+	listener func(error) // told when starved changes
+	telling  sync.Mutex  // serialises the listener
 }
 
 // fail records the first error and closes the fence.
@@ -107,16 +112,4 @@ func (h *health) Fatalf(format string, args ...any) {
 	h.log.Error("the state store is broken", "error", err)
 	h.fail(err)
 	runtime.Goexit()
-}
-
-// events listens to the database.
-func (s *Store) events() *pebble.EventListener {
-	return &pebble.EventListener{
-		BackgroundError: func(err error) { s.log.log.Warn("background work of the state store was refused", "error", err) },
-		DataCorruption: func(info pebble.DataCorruptionInfo) {
-			s.log.fail(errors.Mark(errors.Wrapf(info.Details, "%s", info.Path), pebble.ErrCorruption))
-		},
-		CompactionEnd: func(pebble.CompactionInfo) { s.relieved() },
-		FlushEnd:      func(pebble.FlushInfo) { s.relieved() },
-	}
 }

@@ -159,6 +159,8 @@ func (s *Store) open(version int) error {
 func (s *Store) openDatabase(o *pebble.Options) (*pebble.DB, error) {
 	path := s.opts.FS.PathJoin(s.dir, dbName)
 	var db *pebble.DB
+	s.log.opening.Store(true)
+	defer s.log.opening.Store(false)
 	err := s.log.run(noContext, "opening the state", func() (err error) {
 		db, err = pebble.Open(path, o)
 		return err

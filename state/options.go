@@ -46,6 +46,8 @@ type Options struct {
 	// Reserve is the free space in bytes below which commits are refused before they touch the disk. Pebble cannot go on after a
 	// failed write to its log, so the last bytes are not ours to take. Default: 32 MiB, but at most an eighth of the file system.
 	Reserve uint64
+
+	careless bool // tests let the database itself meet the end of the disk
 }
 
 func (o Options) withDefaults() Options {

@@ -7,7 +7,7 @@ import (
 // room refuses work that would need n bytes when the disk is as good as full. Where the free space cannot be known (file systems in
 // memory), there is room.
 func (s *Store) room(n uint64) error {
-	if s.opts.ReadOnly {
+	if s.opts.ReadOnly || s.opts.careless {
 		return nil
 	}
 	usage, err := s.opts.FS.GetDiskUsage(s.dir)

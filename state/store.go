@@ -41,7 +41,7 @@ var noContext = context.Background()
 
 func newStore(dir string, opts Options) *Store {
 	s := &Store{dir: dir, opts: opts, relief: make(chan struct{})}
-	s.log = &health{log: opts.Logger, clock: opts.Clock, grace: opts.Grace, broken: make(chan struct{})}
+	s.log = &health{log: opts.Logger, clock: opts.Clock, grace: opts.Grace, pause: setbackPause, broken: make(chan struct{})}
 	s.fs = fence{FS: opts.FS, health: s.log}
 	return s
 }

@@ -81,6 +81,13 @@ func Open(set Settings) (*Log, *State, error) {
 		l.written[n] = v
 	}
 	l.look()
+	set.Store.OnStarving(func(err error) {
+		if err != nil {
+			l.filled(err)
+		} else {
+			l.freed()
+		}
+	})
 	return l, s, nil
 }
 
