@@ -129,8 +129,11 @@ func getValue(word uint64, k batch.Kind, h *Heap) (v uint64, text []byte) {
 func (x *extremeAcc) merge(dst []uint64, dstAt []uint32, dh *Heap, src []uint64, srcAt []uint32, sh *Heap) {
 	for i, d := range dstAt {
 		s := srcAt[i]
-		if k := batch.Kind(x.slot.flags(src, s)); k != batch.Missing {
-			v, text := getValue(src[s+x.slot.word], k, sh)
+		k, word := batch.Kind(x.slot.flags(src, s)), src[s+x.slot.word]
+		if v, plain := plainFloat(k, word); plain {
+			x.offerPlain(dst, d, k, word, v, dh)
+		} else if k != batch.Missing {
+			v, text := getValue(word, k, sh)
 			x.offer(dst, d, k, v, text, dh)
 		}
 	}

@@ -144,6 +144,9 @@ func (s *sumAcc) skip() {
 
 func (s *sumAcc) merge(dst []uint64, dstAt []uint32, dh *Heap, src []uint64, srcAt []uint32, sh *Heap) {
 	for i, d := range dstAt {
+		if s.mergeReals(dst, d, src, srcAt[i]) {
+			continue
+		}
 		o := s.load(src, srcAt[i])
 		if o.flags == 0 {
 			continue
@@ -152,6 +155,22 @@ func (s *sumAcc) merge(dst []uint64, dstAt []uint32, dh *Heap, src []uint64, src
 		x.merge(o, dh, sh)
 		s.store(dst, d, x)
 	}
+}
+
+// mergeReals is the quick way for two plain sums of floats.
+func (s *sumAcc) mergeReals(dst []uint64, d uint32, src []uint64, e uint32) bool {
+	if s.slot.flags(dst, d) != modeReal|sawFloat || s.slot.flags(src, e) != modeReal|sawFloat {
+		return false
+	}
+	p, q := dst[d+s.slot.word:][:2], src[e+s.slot.word:][:2]
+	a, b, ok := addReal(math.Float64frombits(p[0]), math.Float64frombits(p[1]), math.Float64frombits(q[0]))
+	if ok {
+		a, b, ok = addReal(a, b, math.Float64frombits(q[1]))
+	}
+	if ok {
+		p[0], p[1] = math.Float64bits(a), math.Float64bits(b)
+	}
+	return ok
 }
 
 // The first byte of an encoded sum holds the flags, and compact when a modeInt sum fits 64 bits or a modeReal one has one term.
