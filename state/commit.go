@@ -60,6 +60,7 @@ func (s *Store) Commit(ctx context.Context, deltas ...*Delta) (Stats, error) {
 	if err := s.room(2 * uint64(cs.bytes)); err != nil {
 		return Stats{}, err
 	}
+	s.opts.Hook("commit.begin")
 	var err error
 	if cs.entries < s.opts.TableEntries && cs.bytes < s.opts.TableBytes {
 		stats.Way = Batch
@@ -72,6 +73,7 @@ func (s *Store) Commit(ctx context.Context, deltas ...*Delta) (Stats, error) {
 		s.log.fail(err)
 		return Stats{}, Classify(err, s.dir, "write a checkpoint")
 	}
+	s.opts.Hook("commit.end")
 	s.fingerprint = nil
 	return stats, nil
 }

@@ -47,6 +47,10 @@ type Options struct {
 	// failed write to its log, so the last bytes are not ours to take. Default: 32 MiB, but at most an eighth of the file system.
 	Reserve uint64
 
+	// Hook is called at named places of a commit, for tests that end the process there: "commit.begin" (nothing is written), "commit.table"
+	// (the table is written and synced, but not ingested) and "commit.end" (it is true, and nobody knows yet). May be nil.
+	Hook func(place string)
+
 	careless bool // tests let the database itself meet the end of the disk
 }
 
@@ -65,6 +69,9 @@ func (o Options) withDefaults() Options {
 	def(&o.MaxDebt, 2<<30)
 	def(&o.Reserve, 32<<20)
 	def(&o.Grace, 10*time.Second)
+	if o.Hook == nil {
+		o.Hook = func(string) {}
+	}
 	if o.Clock == nil {
 		o.Clock = clock.System()
 	}

@@ -258,3 +258,21 @@ func TestALongKeyAndALongValue(t *testing.T) {
 		require.Equal(t, 1+3<<20+3<<20+1+1, n+0)
 	})
 }
+
+func TestHooksNameThePlacesOfACommit(t *testing.T) {
+	for way, want := range map[Way][]string{
+		Batch: {"commit.begin", "commit.end"},
+		Table: {"commit.begin", "commit.table", "commit.end"},
+	} {
+		var places []string
+		opts := Options{Hook: func(place string) { places = append(places, place) }}
+		if way == Table {
+			opts.TableEntries = 1
+		}
+		s := open(t, vfs.NewMem(), opts)
+		var d Delta
+		d.Put([]byte("a"), nil)
+		require.Equal(t, way, commit(t, s, &d).Way)
+		require.Equal(t, want, places)
+	}
+}

@@ -19,6 +19,7 @@ func (s *Store) commitTable(ctx context.Context, cs *changeSet) (uint64, error) 
 		_ = s.fs.Remove(path)
 		return 0, err
 	}
+	s.opts.Hook("commit.table")
 	err = s.log.run(ctx, "the commit", func() error { return s.db.Ingest(noContext, []string{path}) })
 	return size, err
 }

@@ -38,6 +38,10 @@ type Settings struct {
 
 	Jitter func() float64 // in [0, 1); default math/rand
 
+	// Hook is called at named places, for tests that end the process there: "deliver.begin" (before a try), "deliver.end" (the sink has
+	// answered, nobody has noted it) and "deliver.ahead" (rows were written before their checkpoint). May be nil.
+	Hook func(place string)
+
 	rejoin bool // a sink that is ahead of the state is followed, not refused
 }
 
@@ -53,6 +57,9 @@ func (s Settings) withDefaults() Settings {
 	}
 	if s.Jitter == nil {
 		s.Jitter = rand.Float64
+	}
+	if s.Hook == nil {
+		s.Hook = func(string) {}
 	}
 	if s.Log == nil {
 		s.Log = slog.New(slog.DiscardHandler)
@@ -179,6 +186,7 @@ func (o *Outbox) writeAhead() error {
 			return err
 		}
 	}
+	o.set.Hook("deliver.ahead")
 	o.stored(written)
 	return nil
 }

@@ -121,7 +121,9 @@ func narrowed(b *batch.Batch, from, to int) *batch.Batch {
 // deliver brings the selected rows of b, the first of which has a number, to the sink, and returns when it has taken or refused them all.
 func (o *Outbox) deliver(ctx context.Context, first uint64, b *batch.Batch) error {
 	for failures := 0; ; {
+		o.set.Hook("deliver.begin")
 		err := o.try(ctx, first, b)
+		o.set.Hook("deliver.end")
 		if err == nil {
 			o.recovered()
 			o.taken(first + uint64(b.Alive()) - 1)

@@ -29,6 +29,11 @@ type Options struct {
 	// Committed is the number that the last commit of the pipeline says to go on with, 0 if it says nothing. A journal that ends
 	// before it has lost records: with SyncNone the numbers go on behind the gap, otherwise it is an error.
 	Committed uint64
+
+	// Hook is called at named places, for tests that end the process there: "journal.append" (a record is written, not synced),
+	// "journal.rotate" (a segment is synced and closed, the next not begun) and "journal.truncate" (before a segment is removed). May be
+	// nil.
+	Hook func(place string)
 }
 
 // Journal is a journal open for writing. A failed write or sync breaks it: all further calls answer with the same error, and what is
@@ -60,6 +65,9 @@ func Open(dir string, opts Options) (*Journal, error) {
 	}
 	if opts.SegmentSize == 0 {
 		opts.SegmentSize = 64 << 20
+	}
+	if opts.Hook == nil {
+		opts.Hook = func(string) {}
 	}
 	j := &Journal{dir: dir, opts: opts}
 	if err := j.recover(); err != nil {
@@ -205,6 +213,7 @@ func (j *Journal) write(encode func([]byte) []byte) (number uint64, file vfs.Fil
 	if _, err := j.file.Write(j.buf); err != nil {
 		return 0, nil, 0, j.fail(err, "write")
 	}
+	j.opts.Hook("journal.append")
 	active.Size += int64(len(j.buf))
 	if cap(j.buf) > 4<<20 {
 		j.buf = nil // one huge record must not pin its size for ever
@@ -271,6 +280,7 @@ func (j *Journal) seal(first uint64) error {
 		err = closeErr
 	}
 	if err == nil {
+		j.opts.Hook("journal.rotate")
 		if j.segments[len(j.segments)-1].First != j.next { // else it is empty, and its successor takes its place
 			j.follows = j.next
 		}
@@ -360,6 +370,7 @@ func (j *Journal) Truncate(before uint64) error {
 	}
 	for len(j.segments) > 1 && j.segments[1].First <= before {
 		path := j.opts.FS.PathJoin(j.dir, j.segments[0].name())
+		j.opts.Hook("journal.truncate")
 		// A file that is gone already was removed before a crash that lost the memory of it.
 		if err := j.opts.FS.Remove(path); err != nil && !oserror.IsNotExist(err) {
 			return state.Classify(err, path, "remove a segment of the journal")
