@@ -295,6 +295,9 @@ func (h *Host) describeFile(ctx context.Context, path string, policy *config.Plu
 	if policy != nil {
 		l.args = policy.Args
 	}
+	if writableByAll(path) { // here, because this happens once for each version of the file
+		h.log.Warn("anybody may write to this plugin's file, and so run code as the daemon's user", "plugin", l.name, "file", path, "remedy", "chmod o-w "+path)
+	}
 	p, err := h.start(ctx, l)
 	if err != nil {
 		return nil, err

@@ -194,6 +194,27 @@ func TestFilesThatCannotBeRun(t *testing.T) {
 	require.ErrorIs(t, err, ErrNotFound)
 }
 
+func TestAFileThatAnybodyMayWriteToIsToldOf(t *testing.T) {
+	dir := t.TempDir()
+	own, err := os.ReadFile(executable())
+	require.NoError(t, err)
+	path := filepath.Join(dir, "tidemark-source-numbers")
+	require.NoError(t, os.WriteFile(path, own, 0o700))
+	h, log := newHost(t, Settings{Dirs: []string{dir}})
+	_, err = h.Plugins(nil, "").Describe(sdk.KindSource, "numbers")
+	require.NoError(t, err)
+	require.NotContains(t, log.String(), "anybody may write")
+	require.NoError(t, os.Chmod(path, 0o777))
+	now := time.Now()
+	require.NoError(t, os.Chtimes(path, now, now)) // another version of the file
+	for range 2 {
+		_, err = h.Plugins(nil, "").Describe(sdk.KindSource, "numbers")
+		require.NoError(t, err)
+	}
+	require.Equal(t, 1, strings.Count(log.String(), "anybody may write to this plugin's file"), log.String())
+	require.Contains(t, log.String(), path)
+}
+
 func TestAPinnedFileMustBeTheOneThatWasPinned(t *testing.T) {
 	found, err := digestOf(executable())
 	require.NoError(t, err)
