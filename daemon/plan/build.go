@@ -47,6 +47,7 @@ func Build(cfg *config.Config, catalog Catalog) (*Plan, problem.List) {
 	for _, s := range cfg.Sources {
 		b.source(s)
 	}
+	b.driftGroups()
 	for _, t := range b.order {
 		b.step(t)
 	}

@@ -80,10 +80,10 @@ func TestAllMistakesAtOnce(t *testing.T) {
 	}
 }
 
-// TestEveryCodeHasAFile looks for each code of the file's levels in the files of testdata here and in package config.
+// TestEveryCodeHasAFile looks for each code of the file's levels in the files of testdata here and in packages config and scenario.
 func TestEveryCodeHasAFile(t *testing.T) {
 	var all strings.Builder
-	for _, pattern := range []string{"testdata/*.want", "../config/testdata/*.want"} {
+	for _, pattern := range []string{"testdata/*.want", "../config/testdata/*.want", "../scenario/testdata/wrong/*.want"} {
 		files, err := filepath.Glob(pattern)
 		require.NoError(t, err)
 		for _, f := range files {
