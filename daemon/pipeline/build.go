@@ -8,6 +8,7 @@ import (
 
 	"github.com/tidemark-stream/tidemark/daemon/aggregate"
 	"github.com/tidemark-stream/tidemark/daemon/decode"
+	"github.com/tidemark-stream/tidemark/daemon/failpoint"
 	"github.com/tidemark-stream/tidemark/daemon/format"
 	"github.com/tidemark-stream/tidemark/daemon/plan"
 	"github.com/tidemark-stream/tidemark/daemon/shard"
@@ -79,6 +80,7 @@ func (p *Pipeline) build(ctx context.Context) (_ *attempt, err error) {
 	a.left = len(a.lanes)
 	a.box.node = newSinkNode(hard, "dead letters", a.boxInputs, nil, a.cutLetters)
 	a.startCoordinator()
+	failpoint.Hit(failpoint.RecoverRestored)
 	return a, nil
 }
 
@@ -315,6 +317,12 @@ func (a *attempt) wireStage(n *stageNode) (err error) {
 		return err
 	}
 	out.late, out.latePort = n.writer.late, n.writer.readers
+	if show := a.p.set.Late; show != nil {
+		out.late = func(b *batch.Batch, rows []uint32, watermark int64) error {
+			show(n.step.Name, b, rows, watermark)
+			return n.writer.late(b, rows, watermark)
+		}
+	}
 	for _, end := range out.latePort.ends {
 		if _, ok := end.(stageInput); ok {
 			out.lateStages = true

@@ -66,6 +66,8 @@ type Settings struct {
 	Tap func(sink string, rows *batch.Batch)
 	// Trace is shown each batch of a source with its times and the marks of the source's combined watermark, in order. It is only lent.
 	Trace func(source string, b *batch.Batch)
+	// Late is shown the rows of a step's batches that were late, and the watermark they were judged against. They are only lent.
+	Late func(step string, b *batch.Batch, rows []uint32, watermark int64)
 	// StopTimeout bounds an orderly stop; after it the pipeline is ended where it is, at its last commit.
 	StopTimeout time.Duration
 }
