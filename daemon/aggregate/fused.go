@@ -329,6 +329,7 @@ func (x *extremeAcc) offerPlain(mem []uint64, at uint32, k batch.Kind, bits uint
 	held := batch.Kind(x.slot.flags(mem, at))
 	old, plain := plainFloat(held, mem[at+x.slot.word])
 	switch {
+	case held == k && bits == mem[at+x.slot.word]:
 	case !plain || v == old:
 		x.offer(mem, at, k, bits, nil, h)
 	case v < old == (x.sign > 0):
