@@ -10,7 +10,7 @@ import (
 func (a *app) pluginsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plugins",
-		Short: "List and describe plugins",
+		Short: "List, describe, verify and write plugins",
 		Args:  cobra.NoArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -21,6 +21,7 @@ func (a *app) pluginsCommand() *cobra.Command {
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return a.pluginsList(cmd) },
 	})
+	cmd.AddCommand(a.pluginsDescribeCommand(), a.pluginsVerifyCommand())
 	return cmd
 }
 
