@@ -19,6 +19,7 @@ import (
 type program struct {
 	t        *trial
 	cmd      *exec.Cmd
+	tmp      string // its directory for temporary files, which tells its processes apart from others
 	out, err output
 	done     chan struct{}
 	code     int
@@ -57,9 +58,10 @@ func wholeLines(text string) []string {
 // runs then.
 func (t *trial) tidemark(args []string, env ...string) *program {
 	t.Helper()
-	p := &program{t: t, cmd: exec.Command(binary, args...), done: make(chan struct{})}
-	p.cmd.Dir, p.cmd.Env = t.dir, append(append(os.Environ(), "TMPDIR="+t.TempDir()), env...)
+	p := &program{t: t, cmd: exec.Command(binary, args...), tmp: t.TempDir(), done: make(chan struct{})}
+	p.cmd.Dir, p.cmd.Env = t.dir, append(append(os.Environ(), "TMPDIR="+p.tmp), env...)
 	p.cmd.Stdout, p.cmd.Stderr = &p.out, &p.err
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	require.NoError(t, p.cmd.Start())
 	go func() {
 		var exit *exec.ExitError

@@ -188,13 +188,8 @@ var socketTrials = []trialCase{
 // usesLessThan requires that neither the program nor one of its plugins has ever had so much memory.
 func (p *program) usesLessThan(bytes int64) {
 	p.t.Helper()
-	env, found := "", 0
-	for _, e := range p.cmd.Env {
-		if strings.HasPrefix(e, "TMPDIR=") {
-			env = e // the last one counts
-		}
-	}
-	for _, process := range processes("", env) {
+	found := 0
+	for _, process := range p.left() {
 		pid, _, _ := strings.Cut(process, " ")
 		status, err := os.ReadFile(filepath.Join("/proc", pid, "status"))
 		if err != nil {
