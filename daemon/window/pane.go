@@ -139,7 +139,11 @@ func (p *panes) insert(i int, s slice) *pane {
 		n = &pane{}
 	}
 	n.slice, n.stored = s, false
-	n.table.open(p.stride, p.keys, p.ranges)
+	r := p.ranges
+	if !r.any && len(p.list) > 0 {
+		r = p.list[max(i-1, 0)].table.ranges
+	}
+	n.table.open(p.stride, p.keys, r)
 	p.list = append(p.list, nil)
 	copy(p.list[i+1:], p.list[i:])
 	p.list[i] = n
@@ -153,10 +157,7 @@ func (p *panes) release(n *pane) {
 	}
 	// A pane that is to come begins with room for what the last ones needed and a little more; that shrinks slowly.
 	p.keys = max(n.table.n+n.table.n/8+paneRun, p.keys-p.keys/8)
-	if n.table.any {
-		p.ranges.widen(n.table.first << groupShift)
-		p.ranges.widen(n.table.last << groupShift)
-	}
+	p.ranges.join(n.table.groups())
 	if len(p.spare) < maxSpare {
 		p.spare = append(p.spare, n)
 	}

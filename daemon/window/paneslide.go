@@ -293,8 +293,9 @@ func (s *slider) merge(dst, src *table) {
 		dst.copy(src)
 		return
 	}
-	for _, hash := range src.edges() {
-		dst.include(hash)
+	if r := dst.ranges; src.first < r.first || src.last > r.last {
+		r.join(src.ranges)
+		dst.grow(max(dst.n, dst.limit), r)
 	}
 	for e := 0; e < len(src.mem); {
 		s.src = s.src[:0]

@@ -92,7 +92,7 @@ func (p *panes) Restore(time int64, hash uint64, key, value []byte) error {
 		return fmt.Errorf("window: damaged state of the pane %d", time)
 	}
 	tag, payload := key[0], key[1:]
-	if rowkey.Hash(tag, payload) != hash || tag > tagMask && tag != rowkey.Composite {
+	if rowkey.Hash(tag, payload) != hash || tag >= compositeCode && tag != rowkey.Composite {
 		return fmt.Errorf("window: damaged state of the pane %d: the hash does not fit the key", time)
 	}
 	n := p.restoredPane(s)

@@ -39,7 +39,7 @@ type table struct {
 	late  []uint32 // entries with late rows that have not been emitted
 }
 
-// ranges is the span of key groups that have been seen. Shards own neighbouring groups, but an operator is not told which.
+// ranges is a span of key groups. Shards own neighbouring groups, but an operator is not told which, so its tables find out.
 type ranges struct {
 	first, last uint64 // groups
 	any         bool
@@ -49,13 +49,28 @@ func (r *ranges) has(hash uint64) bool {
 	return hash>>groupShift-r.first <= r.last-r.first && r.any
 }
 
+// widen takes in the group of a hash and, on that side, as many more as there are already: entries move when the range widens, and so
+// that happens a few times only.
 func (r *ranges) widen(hash uint64) {
-	g := hash >> groupShift
-	if !r.any {
+	g, span := hash>>groupShift, r.last-r.first+1
+	switch {
+	case !r.any:
 		r.first, r.last, r.any = g, g, true
-		return
+	case g < r.first:
+		r.first = min(g, r.first-min(span, r.first))
+	case g > r.last:
+		r.last = max(g, min(r.last+span, rowkey.Groups-1))
 	}
-	r.first, r.last = min(r.first, g), max(r.last, g)
+}
+
+// join takes in another range.
+func (r *ranges) join(o ranges) {
+	switch {
+	case !r.any:
+		*r = o
+	case o.any:
+		r.first, r.last = min(r.first, o.first), max(r.last, o.last)
+	}
 }
 
 const (
@@ -161,8 +176,20 @@ func (t *table) shape(n int, r ranges, mem []uint64) {
 	t.dirty, t.late = t.dirty[:0], t.late[:0]
 }
 
-// edges are hashes of the lowest and the highest group that the table has homes for.
-func (t *table) edges() [2]uint64 { return [2]uint64{t.first << groupShift, t.last << groupShift} }
+// groups is the range of the groups that the table has keys of.
+func (t *table) groups() ranges {
+	if t.n == 0 {
+		return ranges{}
+	}
+	low, high := 0, len(t.mem)-t.stride
+	for t.mem[low] == 0 {
+		low += t.stride
+	}
+	for t.mem[high] == 0 {
+		high -= t.stride
+	}
+	return ranges{t.hashOf(t.mem, uint32(low)) >> groupShift, t.hashOf(t.mem, uint32(high)) >> groupShift, true}
+}
 
 // grow makes room for n keys with hashes in r. Offsets of entries change.
 func (t *table) grow(n int, r ranges) {
