@@ -7,6 +7,7 @@ import (
 
 	"github.com/tidemark-stream/tidemark/daemon/decode"
 	"github.com/tidemark-stream/tidemark/daemon/deliver"
+	"github.com/tidemark-stream/tidemark/daemon/failpoint"
 	"github.com/tidemark-stream/tidemark/daemon/plan"
 	"github.com/tidemark-stream/tidemark/sdk/batch"
 	"github.com/tidemark-stream/tidemark/sdk/wire"
@@ -49,6 +50,7 @@ func (a *attempt) openSink(ctx context.Context, s *plan.Sink) error {
 		Name: s.Name, Sink: sink, ExactlyOnce: s.ExactlyOnce, Store: a.store, Clock: a.p.set.Clock, Log: structured(a.p.set.Log), Budget: a.budget,
 		Refused:   a.refusedBySink(s),
 		Wanted:    a.coord.want,
+		Hook:      failpoint.Hit,
 		BatchRows: s.Batch.Rows, BatchBytes: s.Batch.Bytes, Linger: s.Batch.Linger,
 		Retry: deliver.Retry{Backoff: s.Retry.Backoff, MaxBackoff: s.Retry.MaxBackoff, Attempts: s.Retry.MaxAttempts, Timeout: s.Retry.Timeout},
 	})

@@ -7,6 +7,7 @@ import (
 	"io"
 	"sync"
 
+	"github.com/tidemark-stream/tidemark/daemon/failpoint"
 	"github.com/tidemark-stream/tidemark/sdk/wire"
 	"github.com/tidemark-stream/tidemark/state/journal"
 )
@@ -230,6 +231,7 @@ func (s *journaled) write(ev wire.SourceEvent) (wire.SourceEvent, error) {
 	if err != nil {
 		return ev, fmt.Errorf("write to the journal: %w", err)
 	}
+	failpoint.Hit(failpoint.JournalAppended)
 	ev.Position = journalPosition(number, ev.Partition)
 	return s.hand(ev)
 }
@@ -295,6 +297,7 @@ func (s *journaled) committed(number uint64) error {
 	if err := s.journal.Truncate(number + 1); err != nil {
 		return err
 	}
+	failpoint.Hit(failpoint.JournalTruncated)
 	s.mu.Lock()
 	n := 0
 	for n < len(s.unack) && s.unack[n].number <= number {

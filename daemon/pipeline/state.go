@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/tidemark-stream/tidemark/daemon/checkpoint"
+	"github.com/tidemark-stream/tidemark/daemon/failpoint"
 	"github.com/tidemark-stream/tidemark/daemon/plan"
 	"github.com/tidemark-stream/tidemark/daemon/rowkey"
 	"github.com/tidemark-stream/tidemark/daemon/shard"
@@ -32,12 +33,13 @@ const (
 // refused, unless the components in question may be reset.
 func (a *attempt) openState() error {
 	dir := a.p.set.StateDir
-	store, err := state.Open(filepath.Join(dir, StateFolder), state.Options{FS: a.p.set.FS, CacheSize: a.plan.State.Cache})
+	store, err := state.Open(filepath.Join(dir, StateFolder), state.Options{FS: a.p.set.FS, CacheSize: a.plan.State.Cache, Hook: failpoint.Hit})
 	if err != nil {
 		return lasting(err)
 	}
 	a.store = store
 	a.onClose(store.Close)
+	failpoint.Hit(failpoint.RecoverOpened)
 	a.log, a.restored, err = checkpoint.Open(checkpoint.Settings{Store: store, Clock: a.p.set.Clock, Full: a.diskFull})
 	if err != nil {
 		return lasting(err)
@@ -203,6 +205,7 @@ func (a *attempt) commit(ctx context.Context, c *cut) error {
 			}
 		}
 	}
+	failpoint.Hit(failpoint.CommitCut)
 	stats, err := a.log.Commit(ctx, out)
 	if err != nil {
 		return err
@@ -215,6 +218,7 @@ func (a *attempt) commit(ctx context.Context, c *cut) error {
 	if c.letters != nil {
 		c.letters.Committed()
 	}
+	failpoint.Hit(failpoint.CommitTold)
 	for _, l := range a.lanes { // I3: only now
 		if l.journal != nil {
 			if err := l.journal.committed(c.lanes[l.name].journalAt); err != nil {

@@ -7,6 +7,7 @@ import (
 	"github.com/cockroachdb/errors/oserror"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/tidemark-stream/tidemark/daemon/failpoint"
 	"github.com/tidemark-stream/tidemark/sdk/batch"
 	"github.com/tidemark-stream/tidemark/state"
 )
@@ -285,6 +286,7 @@ func (j *Journal) seal(first uint64) error {
 			j.follows = j.next
 		}
 		j.next = first
+		failpoint.Hit(failpoint.JournalRotate)
 		err = j.begin()
 	}
 	if err != nil {
