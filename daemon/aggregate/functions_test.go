@@ -142,11 +142,10 @@ func TestSharedPartsAreStoredOnce(t *testing.T) {
 
 func TestManyFlagsGetWordsOfTheirOwn(t *testing.T) {
 	var specs []Spec
-	for i, f := range []string{"min", "max", "first", "last"} {
+	for _, f := range []string{"min", "max", "first", "last"} {
 		for _, arg := range []string{"v", "w", "u"} {
 			specs = append(specs, Spec{Name: f + arg, Func: f, Arg: arg})
 		}
-		_ = i
 	}
 	x := newTable(t, 2, specs...)
 	x.add(1, values(3, "a", 2.5))

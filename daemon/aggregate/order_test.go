@@ -146,7 +146,7 @@ func indices(n int) []int {
 	for i := range out {
 		out[i] = i
 	}
-	return append(out, []int{}...)
+	return out
 }
 
 // Ties of first, last and collect go by arrival, and the destination of a merge arrived before its source.

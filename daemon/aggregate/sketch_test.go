@@ -87,10 +87,10 @@ func TestTopBeyondItsBoundIsLowByNoMoreThanItSays(t *testing.T) {
 	require.LessOrEqual(t, len(list), bound)
 	held := map[string]bool{}
 	for _, c := range list {
-		true_ := counts[string(c.text)]
+		actual := counts[string(c.text)]
 		held[string(c.text)] = true
-		require.LessOrEqual(t, int(c.count), true_)
-		require.GreaterOrEqual(t, int(c.count), true_-rows/(bound+1))
+		require.LessOrEqual(t, int(c.count), actual)
+		require.GreaterOrEqual(t, int(c.count), actual-rows/(bound+1))
 	}
 	for v, n := range counts {
 		if n > rows/(bound+1) {
