@@ -215,13 +215,13 @@ func restart(t *testing.T, d *database) {
 	d.query(`CREATE TABLE again (n bigint)`)
 	s := open(t, d, "s1", map[string]any{"table": "again"})
 	write(t, s, 1, rows("n", row{1}))
-	d.stop()
+	d.Stop()
 	err := s.Write(context.Background(), 2, rows("n", row{2}))
 	var e *wire.SinkError
 	require.ErrorAs(t, err, &e)
 	require.False(t, e.Permanent)
 	require.Empty(t, e.Refused)
-	d.start()
+	d.Begin()
 	write(t, s, 2, rows("n", row{2}))
 	require.Equal(t, [][]string{{"1"}, {"2"}}, d.query(`SELECT n FROM again ORDER BY n`))
 }
