@@ -24,6 +24,7 @@ type runOptions struct {
 	logLevel string
 	stop     time.Duration
 	reset    []string
+	measures measures
 }
 
 func (a *app) runCommand() *cobra.Command {
@@ -44,10 +45,14 @@ Each pipeline ends with a line of figures on stderr.`,
 	cmd.Flags().BoolVarP(&o.quiet, "quiet", "q", false, "no summary")
 	cmd.Flags().StringVar(&o.logLevel, "log-level", "warn", "trace, debug, info, warn or error")
 	cmd.Flags().DurationVar(&o.stop, "stop-timeout", 30*time.Second, "how long an orderly stop may take")
+	o.measures.flags(cmd)
 	return cmd
 }
 
 func (a *app) run(ctx context.Context, files []string, o runOptions) error {
+	if err := o.measures.begin(); err != nil {
+		return err
+	}
 	h, err := a.host(logger(a.stderr, o.logLevel, false))
 	if err != nil {
 		return err
@@ -83,8 +88,10 @@ func (a *app) run(ctx context.Context, files []string, o runOptions) error {
 		wait.Go(func() { errs[i] = p.Run(ctx) })
 	}
 	wait.Wait()
+	var summaries []pipeline.Summary
 	for i, p := range pipelines {
 		s := p.Summary()
+		summaries = append(summaries, s)
 		if errs[i] == nil && p.State() == pipeline.Finished {
 			if err := s.Check(); err != nil {
 				errs[i] = err
@@ -97,7 +104,7 @@ func (a *app) run(ctx context.Context, files []string, o runOptions) error {
 			errs[i] = fmt.Errorf("pipeline %s: %w", s.Pipeline, errs[i])
 		}
 	}
-	return classify(errors.Join(errs...))
+	return classify(errors.Join(append(errs, o.measures.end(summaries))...))
 }
 
 // classify gives a failure its exit code: what the environment did wrong is 3.

@@ -41,6 +41,15 @@ func (in Input) FileName() string {
 	return name
 }
 
+// Check says what is wrong with an input that cannot be written.
+func (in Input) Check() error {
+	if _, err := in.appender(); err != nil {
+		return err
+	}
+	_, err := generate.NewGenerator(in.Events)
+	return err
+}
+
 // appender writes an event as a line of the input's shape.
 func (in Input) appender() (func([]byte, generate.Event) []byte, error) {
 	switch in.Shape {
