@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -294,6 +295,14 @@ func (a *app) savepointRestore(savepoint, dir, name string) error {
 		with[folder] = filepath.Join(path, folder)
 	}
 	if _, err := state.Restore(vfs.Default, savepoint, filepath.Join(path, pipeline.StateFolder), with); err != nil {
+		return classify(err)
+	}
+	s, err := state.Open(filepath.Join(path, pipeline.StateFolder), state.Options{MustExist: true})
+	if err != nil {
+		return classify(err)
+	}
+	_, err = checkpoint.Renew(context.Background(), s)
+	if err = errors.Join(err, s.Close()); err != nil {
 		return classify(err)
 	}
 	fmt.Fprintf(a.stdout, "%s: the state of %s as of %s; `tidemark run --state %s FILE` goes on from it\n", path, m.Pipeline, timeText(m.Created), dir)

@@ -48,7 +48,6 @@ type attempt struct {
 
 	log         *checkpoint.Log
 	restored    *checkpoint.State // what the last commit says
-	first       *state.Delta      // goes before everything else into the first commit
 	deadLetters *deadletter.Store
 	boxInputs   int
 	pathWriters map[*path]*letterWriter

@@ -34,6 +34,14 @@ func (p *Pipeline) build(ctx context.Context) (_ *attempt, err error) {
 			a.close()
 		}
 	}()
+	operators := map[uint32]string{}
+	for _, s := range p.plan.Steps {
+		id := operatorID(s.Name)
+		if other, taken := operators[id]; taken {
+			return nil, Permanent(fmt.Errorf("the names %q and %q cannot be told apart in the state; give one of the two another name", other, s.Name))
+		}
+		operators[id] = s.Name
+	}
 	a.pool = newPool(a.workers)
 	var names []string
 	for _, s := range p.plan.Sources {

@@ -33,7 +33,9 @@ const (
 // refused, unless the components in question may be reset.
 func (a *attempt) openState() error {
 	dir := a.p.set.StateDir
-	store, err := state.Open(filepath.Join(dir, StateFolder), state.Options{FS: a.p.set.FS, CacheSize: a.plan.State.Cache, Hook: failpoint.Hit})
+	store, err := state.Open(filepath.Join(dir, StateFolder), state.Options{FS: a.p.set.FS, CacheSize: a.plan.State.Cache,
+		Logger: structured(a.p.set.Log.Named("state")), Hook: failpoint.Hit,
+	})
 	if err != nil {
 		return lasting(err)
 	}
@@ -50,8 +52,12 @@ func (a *attempt) openState() error {
 			return Permanent(err)
 		}
 	}
-	a.first = &state.Delta{}
-	checkpoint.Apply(a.first, a.restored, changes)
+	// What resets or is new is committed before anything else looks into the store.
+	first := &state.Delta{}
+	checkpoint.Apply(first, a.restored, changes)
+	if _, err := store.Commit(a.ctx, first); err != nil {
+		return lasting(err)
+	}
 	a.deadLetters, err = deadletter.Open(filepath.Join(dir, LettersFolder), deadletter.Options{FS: a.p.set.FS, MaxBytes: a.plan.DeadLetters.MaxSize, MaxAge: a.plan.DeadLetters.MaxAge})
 	if err != nil {
 		return lasting(err)
@@ -65,7 +71,9 @@ func (a *attempt) openState() error {
 
 // lasting marks errors of the store that another attempt will not mend.
 func lasting(err error) error {
-	for _, kind := range []state.Kind{state.InUse, state.Damaged, state.Incompatible, state.Unwritable} {
+	for _, kind := range []state.Kind{
+		state.InUse, state.Damaged, state.Incompatible, state.Unwritable, state.TooNew, state.Foreign, state.Missing, state.BadJournal,
+	} {
 		if errors.Is(err, kind) {
 			return Permanent(err)
 		}
@@ -176,9 +184,6 @@ func (a *attempt) commit(ctx context.Context, c *cut) error {
 		Snapshot: checkpoint.Snapshot{Sources: map[string]checkpoint.Source{}, Stages: map[string]checkpoint.Stage{}},
 		Deltas:   c.deltas,
 	}
-	if a.first != nil {
-		out.Deltas = append([]*state.Delta{a.first}, out.Deltas...)
-	}
 	for name, l := range c.lanes {
 		s := checkpoint.Source{Watermark: l.watermark, Guard: l.guard, Partitions: map[string]checkpoint.Partition{}}
 		for name, p := range l.partitions {
@@ -210,7 +215,6 @@ func (a *attempt) commit(ctx context.Context, c *cut) error {
 	if err != nil {
 		return err
 	}
-	a.first = nil
 	a.p.commits.add(int64(stats.Bytes), c.taken, stats.Took)
 	for _, p := range c.parts {
 		p.Committed()

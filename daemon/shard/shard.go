@@ -33,7 +33,7 @@ type Counts struct {
 	Late     atomic.Int64 // rows that no window took and that were late
 	Silent   atomic.Int64 // rows that had no window at all
 	Results  atomic.Int64 // result rows
-	Live     atomic.Int64 // (key, window) pairs held
+	Live     atomic.Int64 // (key, window) pairs held, as of the last barrier: counting them can mean walking through them
 	Panicked atomic.Bool
 }
 
@@ -80,6 +80,9 @@ func (w *worker) run(ctx context.Context) (err error) {
 			return err
 		}
 		w.publish(m.kind == clockMessage)
+		if m.kind == barrierMessage {
+			w.counts.Live.Store(int64(w.op.Live()))
+		}
 		select {
 		case w.replies <- r:
 		case <-ctx.Done():
@@ -160,7 +163,6 @@ func (w *worker) take(r *reply, step uint32) {
 // publish tells the world about the operator between two messages. wake asks for the timer to look again even when the next
 // alarm is the same, which it is waiting for after a tick.
 func (w *worker) publish(wake bool) {
-	w.counts.Live.Store(int64(w.op.Live()))
 	if !w.stage.cfg.ProcessingTime {
 		return
 	}
