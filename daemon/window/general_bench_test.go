@@ -155,3 +155,38 @@ func BenchmarkGeneralSliding(b *testing.B) {
 	spec := Spec{Type: Sliding, Size: 60_000, Slide: 10_000, Trigger: OnCount, Count: 100}
 	b.Run("10k", func(b *testing.B) { benchmarkGeneral(b, spec, 1<<20, 10_000, 0, 100_000, countOnly...) })
 }
+
+// discard is a store that keeps nothing.
+type discard struct{ bytes int }
+
+func (d *discard) Set(_ int64, _ uint64, key, value []byte) { d.bytes += len(key) + len(value) }
+func (d *discard) Delete(int64, uint64, []byte)             {}
+func (d *discard) DropTime(int64)                           {}
+
+// BenchmarkSnapshot is a checkpoint of a second of rows: what it costs for each entry that has changed.
+func BenchmarkSnapshot(b *testing.B) {
+	layout, err := aggregate.New(countOnly)
+	if err != nil {
+		b.Fatal(err)
+	}
+	l := newLoad(b, 1<<20, 1<<20, 0, 100_000)
+	out := &Output{Results: batch.Get()}
+	op := newGeneral(Spec{Type: Session, Gap: 3600_000}, layout, Env{KeyFields: []string{"key"}}, out)
+	var d discard
+	entries := 0
+	b.ReportAllocs()
+	b.ResetTimer()
+	for i := range b.N {
+		b.StopTimer()
+		n := i % len(l.batches)
+		for k := range 48 {
+			k = (n + k) % len(l.batches)
+			op.Process(Rows{Batch: l.batches[k], Index: l.index, Keys: &l.keys[k]})
+		}
+		entries += len(op.changes)
+		b.StartTimer()
+		op.Snapshot(&d)
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(entries), "ns/entry")
+	b.ReportMetric(float64(d.bytes)/float64(entries), "bytes/entry")
+}
