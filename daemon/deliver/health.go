@@ -57,6 +57,7 @@ func (o *Outbox) failed(err error, wait time.Duration) {
 		h.spoken = now
 	}
 	failures, since := h.failures, h.since
+	o.signal() // whoever settles may not want to wait any longer
 	o.mu.Unlock()
 	if speak {
 		o.set.Log.Warn("the sink takes nothing; it is tried again", "sink", o.set.Name, "error", err, "failures", failures,

@@ -261,17 +261,28 @@ func (o *Outbox) taken(number uint64) {
 // Drain returns when the sink has taken everything that may be delivered: after the last commit, all rows. It returns early with the
 // error of ctx.
 func (o *Outbox) Drain(ctx context.Context) error {
+	_, err := o.Settle(ctx, nil)
+	return err
+}
+
+// Settle is Drain for a stop that is in a hurry once that channel is closed: then it does not wait for a sink that fails. It returns how many
+// rows the sink has not taken; they are in the store, and go out in the next run.
+func (o *Outbox) Settle(ctx context.Context, hurry <-chan struct{}) (left uint64, err error) {
+	hurried := false
 	for {
 		o.mu.Lock()
-		done, changed := o.acked+1 >= o.deliverable, o.changed
+		left, changed := o.deliverable-1-min(o.acked, o.deliverable-1), o.changed
+		failing := o.health.failures > 0
 		o.mu.Unlock()
-		if done {
-			return nil
+		if left == 0 || failing && hurried {
+			return left, nil
 		}
 		select {
 		case <-changed:
+		case <-hurry:
+			hurry, hurried = nil, true
 		case <-ctx.Done():
-			return context.Cause(ctx)
+			return left, context.Cause(ctx)
 		}
 	}
 }

@@ -313,3 +313,34 @@ func TestPauses(t *testing.T) {
 		require.Equal(t, c.want, r.pause(c.n, c.asked, c.jitter), "%+v", c)
 	}
 }
+
+// A stop waits for a sink that works, and not for one that fails.
+func TestAStopDoesNotWaitForASinkThatFails(t *testing.T) {
+	store := openStore(t, vfs.NewMem())
+	defer store.Close()
+	sink := newFake(true)
+	down := &wire.SinkError{Message: "down"}
+	sink.script = []error{down, down}
+	set := settings(store, sink)
+	set.Clock = clock.System()
+	set.Retry = Retry{Backoff: time.Hour, MaxBackoff: time.Hour}
+	o := start(t, set)
+	require.NoError(t, o.Append(text("a", "b")))
+	commit(t, store, o)
+
+	hurry := make(chan struct{})
+	close(hurry)
+	left, err := o.Settle(bg, hurry)
+	require.NoError(t, err)
+	require.EqualValues(t, 2, left)
+	o.stop(t)
+
+	// The next run brings them; with a sink that works a hurry changes nothing.
+	sink.script = nil
+	o = start(t, set)
+	left, err = o.Settle(bg, hurry)
+	require.NoError(t, err)
+	require.Zero(t, left)
+	require.Equal(t, []string{"a", "b"}, sink.taken())
+	o.stop(t)
+}

@@ -115,7 +115,7 @@ func (a *attempt) run(ctx context.Context) (State, error) {
 			return nil
 		}
 		end = Finished
-		if err := a.drain(inner); err != nil {
+		if err := a.settle(ctx, inner); err != nil {
 			return err
 		}
 		a.cancel(errDone)

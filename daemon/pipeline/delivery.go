@@ -113,6 +113,30 @@ func (a *attempt) gate(ctx context.Context) error {
 	return a.log.Gate(ctx)
 }
 
+// settle ends the deliveries, after the last commit of the sources' records. When ctx has ended, so in a stop, it does not wait for sinks
+// that fail: their rows go out in the next run. inner is the life of the attempt.
+func (a *attempt) settle(ctx, inner context.Context) error {
+	var hurry <-chan struct{}
+	if !a.p.set.Ephemeral { // otherwise there is no next run
+		hurry = ctx.Done()
+	}
+	for _, o := range a.outlets {
+		left, err := o.outbox.Settle(inner, hurry)
+		if err != nil {
+			return err
+		}
+		if left > 0 {
+			a.p.set.Log.Warn("the sink fails, and the stop does not wait for it; its rows go out in the next run", "sink", o.name, "rows", left)
+		}
+	}
+	if a.letters.Status().Waiting > 0 { // of rows that sinks have refused since the last commit
+		if err := a.coord.once(inner, false); err != nil {
+			return quiet(inner, err)
+		}
+	}
+	return a.letters.Drain(inner)
+}
+
 // drain waits until the sinks have taken everything.
 func (a *attempt) drain(ctx context.Context) error {
 	for _, o := range a.outlets {

@@ -2,15 +2,22 @@ package pipeline_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
+	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/stretchr/testify/require"
 
 	"github.com/tidemark-stream/tidemark/daemon/pipeline"
+	"github.com/tidemark-stream/tidemark/sdk"
+	"github.com/tidemark-stream/tidemark/sdk/batch"
+	"github.com/tidemark-stream/tidemark/state/deadletter"
 )
 
 const clicks = `
@@ -90,4 +97,90 @@ decode = { format = "csv" }`, 1)
 	rows, s := r.run(fmt.Sprintf(text, strings.TrimSuffix(good, "1")+"?", "5s"))
 	require.Len(t, rows, 1)
 	require.EqualValues(t, 1, s.Rejected)
+}
+
+// pickySink refuses rows that hold its word for good, and takes nothing at all while it is down.
+type pickySink struct {
+	mu   sync.Mutex
+	down bool
+	rows []string
+}
+
+func (p *pickySink) plugin() sdk.Plugin {
+	return sdk.NewSink("picky", "takes what it likes", sdk.SinkTraits{Delivery: sdk.Idempotent, Text: true},
+		func(context.Context, struct{}) (sdk.Sink, error) { return p, nil })
+}
+
+func (p *pickySink) Write(_ context.Context, d sdk.Rows) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.down {
+		return errors.New("nobody is there")
+	}
+	var refused sdk.RowsRefused
+	for i := range d.Len() {
+		if text := string(d.Batch.Row(i)); strings.Contains(text, "bad") {
+			refused.Rows = append(refused.Rows, batch.BadRow{Row: uint32(i), Code: "disliked", Message: "it is bad"})
+		} else {
+			p.rows = append(p.rows, text)
+		}
+	}
+	if refused.Rows != nil {
+		return &refused
+	}
+	return nil
+}
+
+func (p *pickySink) Close() error { return nil }
+
+const plain = `
+[sources.in]
+plugin = "file"
+path = %q
+%s
+
+[sinks.out]
+plugin = "picky"
+inputs = ["in"]
+retry = { backoff = "1h", max_backoff = "1h" }
+`
+
+// A row that a sink refuses after the last commit of the sources is in the store of dead letters when the pipeline has finished.
+func TestALetterOfTheLastDeliveryIsKept(t *testing.T) {
+	sink := &pickySink{}
+	r := newRig(t, sink.plugin())
+	_, s := r.run(fmt.Sprintf(plain, r.file("in", `{"a":"good"}`, `{"a":"bad"}`, `{"a":"fine"}`), ""))
+	require.Equal(t, []string{`{"a":"good"}`, `{"a":"fine"}`}, sink.rows)
+	require.EqualValues(t, 1, s.DeadLetters)
+	var letters []string
+	require.NoError(t, deadletter.Read(vfs.Default, filepath.Join(r.state, pipeline.LettersFolder), deadletter.Filter{}, func(l deadletter.Letter) error {
+		letters = append(letters, l.Code+" "+string(l.Raw))
+		return nil
+	}))
+	require.Equal(t, []string{`disliked {"a":"bad"}`}, letters)
+}
+
+// A stop does not wait for a sink that fails; its rows go out in the next run.
+func TestAStopWhileASinkIsDown(t *testing.T) {
+	sink := &pickySink{down: true}
+	r := newRig(t, sink.plugin())
+	text := fmt.Sprintf(plain, r.file("in", `{"a":1}`), "follow = true")
+	p := r.pipeline(text)
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan error)
+	go func() { ended <- p.Run(ctx) }()
+	require.Eventually(t, func() bool { return p.Summary().In == 1 }, 30*time.Second, time.Millisecond)
+	stop()
+	require.NoError(t, <-ended)
+	require.Equal(t, pipeline.Stopped, p.State())
+	require.Empty(t, sink.rows)
+
+	sink.down = false
+	p = r.pipeline(text)
+	ctx, stop = context.WithCancel(context.Background())
+	go func() { ended <- p.Run(ctx) }()
+	require.Eventually(t, func() bool { return p.Summary().Delivered == 1 }, 30*time.Second, time.Millisecond)
+	stop()
+	require.NoError(t, <-ended)
+	require.Equal(t, []string{`{"a":1}`}, sink.rows)
 }
