@@ -108,3 +108,18 @@ func (f *feed) plan(name string) {
 		}
 	}
 }
+
+// waiting is how many sources have connected that need has not taken yet.
+func (f *feed) waiting() int {
+	f.t.Helper()
+	n := 0
+	for {
+		require.NoError(f.t, f.listener.SetDeadline(time.Now().Add(time.Millisecond)))
+		c, err := f.listener.AcceptTCP()
+		if err != nil {
+			return n
+		}
+		c.Close()
+		n++
+	}
+}
