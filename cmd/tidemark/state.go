@@ -248,7 +248,7 @@ func (a *app) savepointCreate(dir, name, to, note string) error {
 			delete(with, folder)
 		}
 	}
-	m, err := s.Save(to, state.Manifest{Pipeline: filepath.Base(path), Note: note, About: map[string]any{"checkpoint": st.Number}}, with)
+	m, err := s.Save(to, state.Manifest{Created: time.Now().UnixMilli(), Pipeline: filepath.Base(path), Note: note, About: map[string]any{"checkpoint": st.Number}}, with)
 	if err != nil {
 		return classify(err)
 	}
