@@ -110,15 +110,19 @@ func (v *Plugins) OpenAssigner(ctx context.Context, o wire.AssignerOpen, isolati
 		return nil, err
 	}
 	if p.inner != nil {
-		return &innerAssigner{a, p.drop}, nil
+		return &innerAssigner{a, p.drop, p.runtime.Metrics}, nil
 	}
-	return &openAssigner{a, p.drop, &p.process.calls}, nil
+	return &openAssigner{a, p.drop, &p.process.calls, p.process.wire}, nil
 }
 
 type innerAssigner struct {
 	wire.Assigner
-	drop func()
+	drop    func()
+	metrics *wire.Metrics
 }
+
+// Metrics reads the instance's counters.
+func (a *innerAssigner) Metrics(context.Context) ([]wire.Metric, error) { return a.metrics.Read(), nil }
 
 func (a *innerAssigner) Close() error {
 	err := a.Assigner.Close()
@@ -131,6 +135,17 @@ type openAssigner struct {
 	wire.Assigner
 	drop  func()
 	watch *callWatch
+	wire  *wire.Client
+}
+
+// Metrics asks the process for the instance's counters.
+func (a *openAssigner) Metrics(ctx context.Context) ([]wire.Metric, error) {
+	all, err := a.wire.Metrics(ctx)
+	var out []wire.Metric
+	for _, m := range all {
+		out = append(out, m.Metric)
+	}
+	return out, err
 }
 
 func (a *openAssigner) Assign(b *batch.Batch) error {

@@ -111,15 +111,16 @@ type lane struct {
 
 // laneCounts are the counters of one lane; each is added to by one goroutine.
 type laneCounts struct {
-	In       atomic.Int64 // records that came in, those a source rejected included
-	Bytes    atomic.Int64
-	Rejected atomic.Int64 // went to the errors port
-	Markers  atomic.Int64 // carried time and not data
-	Out      atomic.Int64 // went on to the main port
-	Ignored  atomic.Int64 // watermarks that would have gone back
-	TooFar   atomic.Int64 // watermarks further ahead of the clock than max_ahead allows
-	Suspect  atomic.Int64 // timestamps outside of 1990 to 2100, since some have looked like another unit than the declared one
-	Ended    atomic.Bool
+	In        atomic.Int64 // records that came in, those a source rejected included
+	Bytes     atomic.Int64
+	Rejected  atomic.Int64 // went to the errors port
+	Markers   atomic.Int64 // carried time and not data
+	Out       atomic.Int64 // went on to the main port
+	Ignored   atomic.Int64 // watermarks that would have gone back
+	Refrained atomic.Int64 // those that the assigner itself has kept back
+	TooFar    atomic.Int64 // watermarks further ahead of the clock than max_ahead allows
+	Suspect   atomic.Int64 // timestamps outside of 1990 to 2100, since some have looked like another unit than the declared one
+	Ended     atomic.Bool
 }
 
 type partition struct {

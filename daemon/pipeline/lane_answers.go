@@ -59,11 +59,38 @@ func (l *lane) answer(ctx context.Context, it *item) error {
 	l.combineItem(it, got, now)
 	l.report()
 	l.statusMu.Unlock()
+	if it.kind == sourceEndItem || it.kind == sourceStopItem {
+		l.readMetrics(ctx)
+	}
 	if it.kind == batchItem {
 		it.done = make(chan struct{}, 1)
 		return l.submit(ctx, it)
 	}
 	return l.pass(ctx, it)
+}
+
+// markersIgnored is the metric of assigners that take the lower ones out of their watermarks themselves.
+const markersIgnored = "markers_ignored_total"
+
+// readMetrics asks the assigner, which has answered everything, how many watermarks it has ignored.
+func (l *lane) readMetrics(ctx context.Context) {
+	a, ok := l.assigner.(interface {
+		Metrics(ctx context.Context) ([]wire.Metric, error)
+	})
+	if !ok {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	metrics, err := a.Metrics(ctx)
+	if err != nil {
+		return // a figure for people is not worth a failure
+	}
+	for _, m := range metrics {
+		if m.Name == markersIgnored {
+			l.counts.Refrained.Store(int64(m.Value))
+		}
+	}
 }
 
 // combineItem tells the combination of the partitions' watermarks what an item means; l.statusMu is held.
