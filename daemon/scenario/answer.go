@@ -11,6 +11,7 @@ import (
 	"github.com/tidemark-stream/tidemark/daemon/plan"
 	"github.com/tidemark-stream/tidemark/daemon/watermark"
 	"github.com/tidemark-stream/tidemark/daemon/window"
+	"github.com/tidemark-stream/tidemark/sdk"
 	"github.com/tidemark-stream/tidemark/sdk/batch"
 )
 
@@ -64,9 +65,6 @@ func (r *Replay) Window(q *WindowQuestion) (Answer, error) {
 	case x.Fires != window.FiresNever && stands >= x.Fires:
 		a.Headline = name + " is over, and gave no result"
 		a.say("The watermark of %s stands at %s.", q.Step, moment(stands))
-		if q.direct && count == 0 {
-			a.say("No record of the key came for it; windows without records do not exist.")
-		}
 	default:
 		a.Headline = name + " has not given a result"
 		if x.Fires != window.FiresNever {
@@ -83,6 +81,8 @@ func (r *Replay) Window(q *WindowQuestion) (Answer, error) {
 		switch {
 		case count > 0:
 			a.say("%s of the key came for it.", plural(count, "record"))
+		case len(results) == 0 && stands >= x.Fires && x.Fires != window.FiresNever:
+			a.say("No record of the key came for it, and a window without records gives none.")
 		case len(results) == 0:
 			a.say("No record of the key has come for it so far.")
 		}
@@ -171,13 +171,25 @@ func (r *Replay) holders(a *Answer, step string, needed int64) {
 				continue
 			}
 			text := fmt.Sprintf("Partition %s of %s holds it: it stands at %s", p.Name, name, moment(int64(p.Watermark)))
-			if f := r.inputs[name].byName[p.Name]; f != nil && f.newest >= 0 {
-				text += fmt.Sprintf(" since its newest record, %s", r.record(name, f, f.newest))
+			if f := r.inputs[name].byName[p.Name]; f != nil {
+				if row := r.moved(f, int64(p.Watermark)); row >= 0 {
+					text += fmt.Sprintf(" since %s", r.record(name, f, row))
+				}
 			}
 			a.say("%s.", text)
 			a.say("%s%s", r.wouldMove(src, needed), idleWay(src))
 		}
 	}
+}
+
+// moved is the record of a file that brought its watermark where it is: the one that moved the source's, or else the newest; -1: none.
+func (r *Replay) moved(f *fed, w int64) int {
+	for i := len(r.rises) - 1; i >= 0; i-- {
+		if x := r.rises[i]; x.file == f && x.watermark == w {
+			return x.row
+		}
+	}
+	return f.newest
 }
 
 // wouldMove says which record would bring a partition's watermark to what is needed.
@@ -227,10 +239,10 @@ func (r *Replay) record(source string, f *fed, row int) string {
 		text += " of " + source
 	}
 	if len(r.inputs[source].files) > 1 {
-		text += fmt.Sprintf(" (%s, its %d.)", f.path, row+1)
+		text += fmt.Sprintf(" (number %d of %s)", row+1, f.path)
 	}
 	if t := f.times[row]; t != batch.NoTimestamp {
-		text += " with the time " + moment(t)
+		text += ", " + moment(t)
 	}
 	return text
 }
@@ -260,7 +272,7 @@ func (r *Replay) Record(source string, n int) (Answer, error) {
 
 func (r *Replay) fate(source string, f *fed, row int) Answer {
 	a := Answer{}
-	a.Headline = capital(r.record(source, f, row)) + ": " + cut(string(f.rows[row]))
+	a.Headline = capital(r.record(source, f, row)) + ", " + cut(string(f.rows[row]))
 	if bad, refused := f.bad[row]; refused {
 		a.say("It was refused (%s): %s.", bad.Code, bad.Message)
 		return a
@@ -287,7 +299,7 @@ func (r *Replay) fate(source string, f *fed, row int) Answer {
 func (r *Replay) Late() []Answer {
 	var out []Answer
 	for _, l := range r.late {
-		a := Answer{Headline: capital(r.record(l.source, l.file, l.row)) + ": " + cut(string(l.file.rows[l.row]))}
+		a := Answer{Headline: capital(r.record(l.source, l.file, l.row)) + ", " + cut(string(l.file.rows[l.row]))}
 		r.whyLate(&a, l)
 		out = append(out, a)
 	}
@@ -312,8 +324,9 @@ func (r *Replay) whyLate(a *Answer, l lateRow) {
 		}
 		a.say("It was late for %s: its last window [%s, %s) was closed when the watermark reached %s%s.", l.step, moment(s.Start), moment(s.End), moment(needed), lateness(spec))
 	}
-	if x, ok := r.reached(l.step, needed); ok {
-		a.say("%s had brought the watermark there%s; when this record came, it stood at %s.", capital(r.record(x.source, x.file, x.row)), distance(x, l), moment(l.watermark))
+	x, known := r.reached(l.step, needed)
+	if known {
+		a.say("Brought there by %s%s; when this record came, the watermark stood at %s.", r.record(x.source, x.file, x.row), distance(x, l), moment(l.watermark))
 	} else {
 		a.say("When it came, the watermark stood at %s.", moment(l.watermark))
 	}
@@ -324,11 +337,24 @@ func (r *Replay) whyLate(a *Answer, l lateRow) {
 	if newest > t {
 		behind := time.Duration(newest-t) * time.Millisecond
 		a.say("It is %s older than the newest record of its partition before it.", config.FormatDuration(behind))
-		if _, bound, known := r.plan.Source(l.source).Behind(); known {
-			a.say("The watermark stays %s behind; %s more would have let it in.", config.FormatDuration(time.Duration(bound)*time.Millisecond),
-				config.FormatDuration(time.Duration(l.watermark-needed+1)*time.Millisecond))
-		}
 	}
+	if known {
+		r.bound(a, x, l, needed)
+	}
+}
+
+// bound says which bound would have let a late record in, where it is its own partition that went ahead.
+func (r *Replay) bound(a *Answer, x rise, l lateRow, needed int64) {
+	_, behind, known := r.plan.Source(l.source).Behind()
+	if !known || x.file != l.file || l.watermark == batch.EndOfInput {
+		return
+	}
+	name := "delay"
+	if r.plan.Source(l.source).Assigner.Style == sdk.Periodic {
+		name, behind = "max_out_of_orderness", behind-1
+	}
+	a.say("With %s = %q instead of %q it would have been in time.", name,
+		config.FormatDuration(time.Duration(behind+l.watermark-needed+1)*time.Millisecond), config.FormatDuration(time.Duration(behind)*time.Millisecond))
 }
 
 func lateness(s window.Spec) string {

@@ -109,17 +109,54 @@ func (r *Replay) Close() { r.world.close() }
 // feedRows is how many records go in at a time.
 const feedRows = 500
 
-// Feed reads a file and hands its records to a source. Each file is a partition of its own.
-func (r *Replay) Feed(ctx context.Context, source, path string) error {
+// Input is a file for a source.
+type Input struct{ Source, Path string }
+
+// Feed reads files and hands their records to their sources. Each file is a partition of its own, and all are there from the beginning, so
+// that one that is read later is not late because of that: its partition holds the watermark until it has begun.
+func (r *Replay) Feed(ctx context.Context, inputs ...Input) error {
+	var files []*fed
+	for _, in := range inputs {
+		f, err := r.open(ctx, in)
+		if err != nil {
+			return err
+		}
+		files = append(files, f)
+		if err := r.world.say(r.world.script(in.Source), event{kind: wire.PartitionAdded, partition: in.Path}); err != nil {
+			return err
+		}
+	}
+	for i, in := range inputs {
+		script := r.world.script(in.Source)
+		for rows := files[i].rows; len(rows) > 0; {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			n := min(len(rows), feedRows)
+			if err := r.world.say(script, event{kind: wire.SourceBatch, partition: in.Path, rows: rows[:n]}); err != nil {
+				return err
+			}
+			rows = rows[n:]
+		}
+	}
+	return nil
+}
+
+// open reads a file.
+func (r *Replay) open(ctx context.Context, input Input) (*fed, error) {
+	source, path := input.Source, input.Path
 	src := r.plan.Source(source)
 	if src.Decode == nil {
-		return fmt.Errorf("source %s brings records with fields, which no file has", source)
+		return nil, fmt.Errorf("source %s brings records with fields, which no file has", source)
+	}
+	in := r.inputs[source]
+	if in.byName[path] != nil {
+		return nil, fmt.Errorf("%s is given twice", path)
 	}
 	rows, err := r.read(ctx, src, path)
 	if err != nil {
-		return fmt.Errorf("read %s: %w", path, err)
+		return nil, fmt.Errorf("read %s: %w", path, err)
 	}
-	in := r.inputs[source]
 	f := &fed{path: path, first: 1, rows: rows, times: make([]int64, len(rows)), bad: map[int]batch.BadRow{}, newest: -1}
 	for i := range f.times {
 		f.times[i] = batch.NoTimestamp
@@ -127,23 +164,9 @@ func (r *Replay) Feed(ctx context.Context, source, path string) error {
 	for _, other := range in.files {
 		f.first += len(other.rows)
 	}
-	if in.byName[path] != nil {
-		return fmt.Errorf("%s is given twice", path)
-	}
 	in.files = append(in.files, f)
 	in.byName[path] = f
-	script := r.world.script(source)
-	for len(rows) > 0 {
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		n := min(len(rows), feedRows)
-		if err := r.world.say(script, event{kind: wire.SourceBatch, partition: path, rows: rows[:n]}); err != nil {
-			return err
-		}
-		rows = rows[n:]
-	}
-	return nil
+	return f, nil
 }
 
 // read takes a file apart as the file source does: compression, line ends, quoted line breaks.
