@@ -7,26 +7,31 @@ import (
 	"github.com/tidemark-stream/tidemark/sdk"
 )
 
-// userAssigner is an assigner as a user would write it, for W10: it knows no fields beforehand, and looks at the whole record.
+// userEvent is what the assigner of W10 sees: fields, and the whole record as it came in.
+type userEvent struct {
+	TS    int64   `tidemark:"ts,required"`
+	Value float64 `tidemark:"value"`
+	Raw   []byte  `tidemark:",raw"`
+}
+
+// userAssigner is an assigner as a user would write it, for W10, in the style of one event at a time.
 type userAssigner struct {
 	max   int64
-	large int64 // records above 500: something beside the time, so that more than one field is read
+	large int64 // something beside the time, so that all of the event is read
+	bytes int64
 }
 
 // bound is that of W10's input.
 const bound = 2000 // ms
 
-// ExtractTimestamp reads the time of a record and remembers the highest one.
-func (a *userAssigner) ExtractTimestamp(r sdk.Record, _ int64) int64 {
-	ts, ok := r.Int("ts")
-	if !ok {
-		return sdk.NoTimestamp
-	}
-	if value, ok := r.Float("value"); ok && value > 500 {
+// ExtractTimestamp remembers the highest time.
+func (a *userAssigner) ExtractTimestamp(e userEvent, _ int64) int64 {
+	if e.Value > 500 {
 		a.large++
 	}
-	a.max = max(a.max, ts)
-	return ts
+	a.bytes += int64(len(e.Raw))
+	a.max = max(a.max, e.TS)
+	return e.TS
 }
 
 // CurrentWatermark stays behind the highest time by the bound.
@@ -44,5 +49,5 @@ func (a *userAssigner) Restore(state []byte) (err error) {
 // UserAssigner is the plugin of W10. The program serves it under [AssignerCommand].
 func UserAssigner() sdk.Plugin {
 	return sdk.NewPeriodicAssigner(workload.UserAssigner, "watermark = highest ts - 2 s, in Go over whole records",
-		func(struct{}) (sdk.PeriodicAssigner[sdk.Record], error) { return &userAssigner{max: bound + 1}, nil })
+		func(struct{}) (sdk.PeriodicAssigner[userEvent], error) { return &userAssigner{max: bound + 1}, nil })
 }

@@ -135,6 +135,9 @@ func (w Workload) Small() Workload {
 	if w.Input.Events.Keys >= 1_000_000 {
 		w.Input.Events.Keys /= SizeSmall
 	}
+	if w.Slide > 0 { // each key has a result for each slide, however few records there are
+		w.Input.Events.Keys /= SizeSmall
+	}
 	if w.Way == Paced { // in real time it would take as long as the full one
 		w.Input.Lines /= 10
 	}
