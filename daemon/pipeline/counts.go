@@ -222,6 +222,9 @@ func (s *Summary) Check() error {
 // Remarks are sentences about what deserves attention.
 func (s *Summary) Remarks() []string {
 	var out []string
+	if s.Open > 0 {
+		out = append(out, fmt.Sprintf("%s open, without a result of what is in them", counted(s.Open, "window stays", "windows stay")))
+	}
 	for _, src := range s.Sources {
 		if src.Ignored > 0 {
 			out = append(out, fmt.Sprintf("source %s: %s ignored, because time does not go back", src.Name, counted(src.Ignored, "watermark was", "watermarks were")))
