@@ -21,7 +21,7 @@ func (a *app) pluginsCommand() *cobra.Command {
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return a.pluginsList(cmd) },
 	})
-	cmd.AddCommand(a.pluginsDescribeCommand(), a.pluginsVerifyCommand())
+	cmd.AddCommand(a.pluginsDescribeCommand(), a.pluginsVerifyCommand(), a.pluginsNewCommand())
 	return cmd
 }
 
