@@ -3,6 +3,7 @@ package sdktest
 import (
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/tidemark-stream/tidemark/sdk/wire"
 )
@@ -68,12 +69,18 @@ func (k *kit) transformed(rows []map[string]any, previous []int64, size int) ([]
 		if err != nil {
 			return nil, err
 		}
+		refused := b.Bad // in the order of the rows, as the others are: both in one list must not show where a batch ends
+		said := func(before uint32) {
+			for len(refused) > 0 && refused[0].Row < before {
+				out = append(out, fmt.Sprintf("%d: refused, %s", from+int(refused[0].Row), refused[0].Code))
+				refused = refused[1:]
+			}
+		}
 		for i := range e.Out.N {
+			said(e.Origin[i])
 			out = append(out, fmt.Sprintf("%d: %s @%d", from+int(e.Origin[i]), rowText(e.Out, i), e.Out.Times[i]))
 		}
-		for _, x := range b.Bad {
-			out = append(out, fmt.Sprintf("%d: refused, %s", from+int(x.Row), x.Code))
-		}
+		said(math.MaxUint32)
 		e.Out.Release()
 		b.Release()
 	}

@@ -307,6 +307,8 @@ func TestTransforms(t *testing.T) {
 		return sdk.NewTransform("numberer", "numbers users", func(struct{}) (sdk.Transform[event, out], error) { return numberer{n}, nil })
 	}
 	require.Empty(t, sdktest.Check(make(nil), sdktest.Settings{}).Findings)
+	some := func(i int) any { return event{User: []string{"ann", "", "bob"}[i%3]} } // refused ones between others
+	require.Empty(t, sdktest.Check(make(nil), sdktest.Settings{Record: some}).Findings)
 	require.Contains(t, fmt.Sprint(sdktest.Check(make(new(int)), sdktest.Settings{Records: 7}).Findings), "no randomness")
 }
 
