@@ -230,6 +230,10 @@ func (r *reader) expectations(t *config.Table, order Order) []*Expectation {
 	var out []*Expectation
 	for _, name := range t.Keys {
 		v := t.Get(name)
+		if v.Kind != config.KindList && v.Kind != config.KindTable && contains([]string{"name", "clock", "order"}, name) {
+			r.wrong("TM1004", v.KeyAt, "put it above [case.expect]: what stands below belongs to that table", "%q is no component", name)
+			continue
+		}
 		e := &Expectation{At: v.KeyAt, Order: order}
 		e.Component, e.Port, _ = strings.Cut(name, ".")
 		if v.Kind == config.KindTable { // per_user.late = […] without quotes
