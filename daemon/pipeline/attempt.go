@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"runtime"
 	"sync"
 
@@ -67,10 +66,6 @@ type stageNode struct {
 	main     *port
 	writer   *letterWriter
 }
-
-// operatorID is the number of a component's state in the store: it depends on the name alone, so that a pipeline can grow and
-// shrink around it.
-func operatorID(name string) uint32 { return crc32.ChecksumIEEE([]byte(name)) }
 
 func (a *attempt) onClose(f func() error) { a.closers = append(a.closers, f) }
 

@@ -34,14 +34,6 @@ func (p *Pipeline) build(ctx context.Context) (_ *attempt, err error) {
 			a.close()
 		}
 	}()
-	operators := map[uint32]string{}
-	for _, s := range p.plan.Steps {
-		id := operatorID(s.Name)
-		if other, taken := operators[id]; taken {
-			return nil, Permanent(fmt.Errorf("the names %q and %q cannot be told apart in the state; give one of the two another name", other, s.Name))
-		}
-		operators[id] = s.Name
-	}
 	a.pool = newPool(a.workers)
 	var names []string
 	for _, s := range p.plan.Sources {
@@ -268,7 +260,7 @@ func (a *attempt) sinkInput(r *path, letters *letterWriter) (*sinkInput, error) 
 
 // makeStage makes a keyed step's shards and restores their state.
 func (a *attempt) makeStage(s *plan.Step) error {
-	n := &stageNode{step: s, operator: operatorID(s.Name), output: &stageOutput{}}
+	n := &stageNode{step: s, operator: plan.OperatorID(s.Name), output: &stageOutput{}}
 	cfg := shard.Config{
 		Name: s.Name, Inputs: a.graph.inputs[s.Name], Shards: a.shards, Clock: a.p.set.Clock, Manual: a.p.set.Drive != nil, Watermark: batch.NoWatermark,
 		Downstream: n.output,

@@ -106,7 +106,7 @@ func Components(p *plan.Plan) map[string]checkpoint.Component {
 		}
 		c := checkpoint.Component{Kind: kind, Shape: part.Kind + " " + string(shape), Words: words(part)}
 		if kind == checkpoint.StageComponent {
-			c.Operator = operatorID(part.Name)
+			c.Operator = plan.OperatorID(part.Name)
 		}
 		out[part.Name] = c
 	}
@@ -115,7 +115,7 @@ func Components(p *plan.Plan) map[string]checkpoint.Component {
 
 func words(p plan.Part) string {
 	text := p.Kind
-	for _, k := range []string{"plugin", "window", "key_by", "aggregate", "trigger", "mode"} {
+	for _, k := range []string{"plugin", "window", "key_by", "aggregate", "trigger", "mode", "kept_as"} {
 		if v := p.Rigid[k]; v != "" {
 			text += ", " + strings.ReplaceAll(k, "_", " ") + " " + v
 		}

@@ -12,5 +12,5 @@
 // Plugins are known through a [Catalog], expressions through an [ExprChecker], so that the package starts no process and knows no
 // expression language.
 //
-// [Plan.Footprint] is what the state of a pipeline depends on; [Compare] says what an edit means for it.
+// [Plan.Footprint] is what the state of a pipeline depends on. What an edit means for it is told by package checkpoint.
 package plan

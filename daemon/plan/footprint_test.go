@@ -1,56 +1,87 @@
 package plan
 
 import (
-	"encoding/json"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 )
 
-// TestCompare edits a working file and says what that means for its state.
-func TestCompare(t *testing.T) {
-	before, problems := build(t, "f.toml", working)
+// TestFootprint edits a working file and looks at what the state of its components depends on afterwards.
+func TestFootprint(t *testing.T) {
+	settings := func(p *Plan) map[string]string {
+		out := map[string]string{}
+		for _, part := range p.Footprint().Components {
+			out[part.Kind+" "+part.Name] = ""
+			for k, v := range part.Rigid {
+				out[part.Kind+" "+part.Name+" "+k] = v
+			}
+		}
+		return out
+	}
+	plan, problems := build(t, "f.toml", working)
 	require.Empty(t, problems)
-	require.Empty(t, Compare(before.Footprint(), before.Footprint()))
-	for what, c := range map[string]struct{ old, new, want string }{
-		"comments, sinks' formats and batches change nothing": {`plugin = "stdout"`, "plugin = \"stdout\"\nformat = \"text\"\ntemplate = \"{{.user}}\"\nbatch = { rows = 1 }", ""},
-		"a filter has no state":                               {`user != 'bot'`, `user != 'robot'`, ""},
-		"another window": {`size = "10s"`, `size = "1m"`,
-			"window per_user: resets: window was tumbling windows of 10s, by event time, is tumbling windows of 1m, by event time; its open windows would be dropped"},
-		"another key":           {`key_by    = ["user"]`, `key_by = ["ts"]`, "window per_user: resets: key_by was user, is ts; its open windows would be dropped"},
-		"another aggregate":     {`events = "count()"`, `events = "count(ts)"`, "window per_user: resets: aggregate was events = count(), is events = count(ts); its open windows would be dropped"},
-		"more lateness":         {`key_by    = ["user"]`, "key_by = [\"user\"]\nallowed_lateness = \"1m\"", "window per_user: keeps state: allowed_lateness was 0s, is 1m"},
-		"another bound":         {`"5s"`, `"6s"`, `assigner clicks.time: keeps state: options was {"max_out_of_orderness":"5s"}, is {"max_out_of_orderness":"6s"}`},
-		"another address":       {`localhost`, `example.org`, `source clicks: keeps state: options was {"address":"localhost:9999"}, is {"address":"example.org:9999"}`},
-		"another source plugin": {"plugin  = \"socket\"\naddress = \"localhost:9999\"", "plugin = \"file\"\npath = \"x\"", "source clicks: resets: plugin was socket, is file; its positions would be dropped"},
-		"another name": {`[transforms.per_user]`, `[transforms.by_user]`,
-			"window per_user: resets: it is no longer there; its open windows would be dropped\nwindow by_user: starts without state: it was not there before"},
+	before := settings(plan)
+	require.Equal(t, map[string]string{
+		"source clicks": "", "source clicks plugin": "socket",
+		"window per_user": "", "window per_user key_by": "user", "window per_user window": "tumbling windows of 10s, by event time",
+		"window per_user trigger": "", "window per_user mode": "", "window per_user meta": "false",
+		"window per_user aggregate": "events = count()", "window per_user kept_as": "panes",
+		"sink out": "", "sink out plugin": "stdout",
+	}, before)
+
+	const window = `window    = { type = "tumbling", size = "10s" }`
+	for what, c := range map[string]struct {
+		old, new string
+		changed  map[string]string
+	}{
+		"comments, sinks' formats and batches": {`plugin = "stdout"`, "plugin = \"stdout\"\nformat = \"text\"\ntemplate = \"{{.user}}\"\nbatch = { rows = 1 }", nil},
+		"a filter has no state":                {`user != 'bot'`, `user != 'robot'`, nil},
+		"another window":                       {`size = "10s"`, `size = "1m"`, map[string]string{"window per_user window": "tumbling windows of 1m, by event time"}},
+		"another key":                          {`key_by    = ["user"]`, `key_by = ["ts"]`, map[string]string{"window per_user key_by": "ts"}},
+		"another aggregate":                    {`events = "count()"`, `events = "count(ts)"`, map[string]string{"window per_user aggregate": "events = count(ts)"}},
+		"more lateness":                        {window, window + "\nallowed_lateness = \"1m\"", nil},
+		"late results at times":                {window, window + "\nallowed_lateness = \"1m\"\nlate_firing = \"1s\"", nil},
+		"another bound":                        {`"5s"`, `"6s"`, nil},
+		"another address":                      {`localhost`, `example.org`, nil},
+		"another source plugin":                {"plugin  = \"socket\"\naddress = \"localhost:9999\"", "plugin = \"file\"\npath = \"x\"", map[string]string{"source clicks plugin": "file"}},
+		"early results need the general engine": {window, window + "\nearly = { count = 2 }",
+			map[string]string{"window per_user trigger": "early results every 2 records", "window per_user kept_as": "windows"}},
 	} {
 		t.Run(what, func(t *testing.T) {
 			require.Contains(t, working, c.old)
-			text := strings.Replace(working, c.old, c.new, 1)
-			text = strings.Replace(text, `inputs = ["per_user"]`, `inputs = ["`+name(text)+`"]`, 1)
-			after, problems := build(t, "f.toml", text)
+			after, problems := build(t, "f.toml", strings.Replace(working, c.old, c.new, 1))
 			require.Empty(t, problems)
-
-			// The old one comes from the store.
-			stored, err := json.Marshal(before.Footprint())
-			require.NoError(t, err)
-			var old Footprint
-			require.NoError(t, json.Unmarshal(stored, &old))
-			var got []string
-			for _, change := range Compare(old, after.Footprint()) {
-				got = append(got, change.String())
+			changed := map[string]string{}
+			for k, v := range settings(after) {
+				was, there := before[k]
+				require.True(t, there, k)
+				if v != was {
+					changed[k] = v
+				}
 			}
-			require.Equal(t, c.want, strings.Join(got, "\n"))
+			if len(c.changed) == 0 {
+				require.Empty(t, changed)
+			} else {
+				require.Equal(t, c.changed, changed)
+			}
 		})
 	}
 }
 
-func name(text string) string {
-	if strings.Contains(text, "by_user]") {
-		return "by_user"
+// TestLatenessThatChangesTheEngine: the two engines cannot read each other's state, so an edit after which the other one runs is told as one
+// that drops it, though nothing else says so.
+func TestLatenessThatChangesTheEngine(t *testing.T) {
+	sliding := strings.Replace(working, `{ type = "tumbling", size = "10s" }`, "{ type = \"sliding\", size = \"10s\", slide = \"5s\" }\nmeta = true", 1)
+	kept := func(text string) Part {
+		p, problems := build(t, "f.toml", text)
+		require.Empty(t, problems)
+		return p.Step("per_user").Window.part("per_user")
 	}
-	return "per_user"
+	on, late := kept(sliding), kept(strings.Replace(sliding, "meta = true", "meta = true\nallowed_lateness = \"1m\"", 1))
+	require.Equal(t, "panes", on.Rigid["kept_as"])
+	require.Equal(t, "windows", late.Rigid["kept_as"])
+	delete(on.Rigid, "kept_as")
+	delete(late.Rigid, "kept_as")
+	require.Equal(t, on, late)
 }

@@ -27,8 +27,22 @@ func (b *builder) graph() {
 	for _, s := range c.Sinks {
 		b.inputs(s.Inputs)
 	}
+	b.numbers()
 	b.sort()
 	b.unread()
+}
+
+// numbers refuses two transforms with one number in the state.
+func (b *builder) numbers() {
+	names := map[uint32]string{}
+	for _, t := range b.cfg.Transforms {
+		id := OperatorID(t.Name)
+		if other, taken := names[id]; taken && other != t.Name {
+			b.problem("TM3008", t.At, "give one of the two another name", "the transforms %q and %q have the same number in the state", other, t.Name)
+			continue
+		}
+		names[id] = t.Name
+	}
 }
 
 // inputs checks that each input is there and has the port.

@@ -71,6 +71,7 @@ var codes = []Code{
 	{"TM3005", "cycle", "Following the inputs one comes back to where one was. Records would go round for ever."},
 	{"TM3006", "sink as an input", "A sink is the end; nothing can read from it."},
 	{"TM3007", "nobody reads it", "A warning: the component's output is not an input of anything, so its work is thrown away."},
+	{"TM3008", "names that collide", "The state finds a transform by a number that is made from its name, and two names make the same number. That is very rare; another name for one of the two mends it."},
 	{"TM3010", "unknown field", "The records there have no field of this name: the declared fields, or the fields that the step before gives, are other ones."},
 	{"TM3011", "two columns of one name", "A result cannot have two columns of the same name. window_start and window_end are taken, and the names of the key fields."},
 	{"TM3101", "promise the sink cannot keep", "exactly_once needs a sink that is transactional or idempotent; several deliveries at a time need an idempotent one."},
