@@ -47,5 +47,9 @@ bench-compare: ## benchmarks of BASE=<rev> against the working tree, by benchsta
 fuzz: ## each fuzz target for FUZZTIME (default 1m)
 	.ci/fuzz $(or $(FUZZTIME),1m)
 
+.PHONY: crash
+crash: ## kill the program KILLS times (default 1000), and at every failpoint; SEED=n repeats a run
+	CRASH_KILLS=$(or $(KILLS),1000) CRASH_SEED=$(SEED) $(GO) test -timeout 6h -count 1 -v -run '^TestCrash|^TestFailpoints' ./cmd/tidemark
+
 .PHONY: check
 check: lint test ## what to run before a commit

@@ -58,7 +58,13 @@ func wholeLines(text string) []string {
 // runs then.
 func (t *trial) tidemark(args []string, env ...string) *program {
 	t.Helper()
-	p := &program{t: t, cmd: exec.Command(binary, args...), tmp: t.TempDir(), done: make(chan struct{})}
+	return t.launch(binary, args, env...)
+}
+
+// launch starts another build of it.
+func (t *trial) launch(path string, args []string, env ...string) *program {
+	t.Helper()
+	p := &program{t: t, cmd: exec.Command(path, args...), tmp: t.TempDir(), done: make(chan struct{})}
 	p.cmd.Dir, p.cmd.Env = t.dir, append(append(os.Environ(), "TMPDIR="+p.tmp), env...)
 	p.cmd.Stdout, p.cmd.Stderr = &p.out, &p.err
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

@@ -7,6 +7,9 @@
 // [Hit] may be called by any goroutine.
 package failpoint
 
+// Variable is the environment variable.
+const Variable = "TIDEMARK_FAILPOINT"
+
 // The places. Each is between two things that a crash must not take apart.
 const (
 	RecoverOpened    = "recover.opened"    // the store is open, nothing is restored

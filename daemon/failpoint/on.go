@@ -10,7 +10,7 @@ import (
 )
 
 // armed is the place at which the process ends, and after how many more hits. It is set once, by the environment.
-var armed = read(os.Getenv("TIDEMARK_FAILPOINT"))
+var armed = read(os.Getenv(Variable))
 
 type point struct {
 	name string
@@ -24,7 +24,7 @@ func read(text string) *point {
 	if counted {
 		var err error
 		if n, err = strconv.Atoi(times); err != nil || n < 1 {
-			panic("TIDEMARK_FAILPOINT is not NAME or NAME:N: " + text)
+			panic(Variable + " is not NAME or NAME:N: " + text)
 		}
 	}
 	p.left.Store(int64(n))
