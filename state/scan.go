@@ -9,12 +9,12 @@ import (
 	"github.com/tidemark-stream/tidemark/state/keys"
 )
 
-// Visit takes one entry of a scan. key and value are valid during the call only. An error ends the scan and is returned by it; [Stop] ends
+// Visit takes one entry of a scan. key and value are valid during the call only. An error ends the scan and is returned by it; [ErrStop] ends
 // it without one.
 type Visit func(time int64, hash uint64, key, value []byte) error
 
-// Stop ends a scan early.
-var Stop = errors.New("stop")
+// ErrStop ends a scan early.
+var ErrStop = errors.New("stop")
 
 // Scan visits the entries of one pane of an operator in the order of hash and key: those within hashes, as they were when the scan began.
 // It may run beside a commit.
@@ -180,7 +180,7 @@ func (s *Store) iterate(start, end []byte, body func(*pebble.Iterator) error) er
 	if readErr := finish(it); readErr != nil {
 		return Classify(readErr, s.dir, "read the state")
 	}
-	if errors.Is(err, Stop) {
+	if errors.Is(err, ErrStop) {
 		return nil
 	}
 	return err

@@ -200,7 +200,7 @@ func TestScansByHashAndTimes(t *testing.T) {
 	require.NoError(t, s.Scan(1, -2000, middle, func(time int64, hash uint64, key, value []byte) error {
 		require.Equal(t, uint64(100+n), hash)
 		if n++; n == 10 {
-			return Stop
+			return ErrStop
 		}
 		return nil
 	}))

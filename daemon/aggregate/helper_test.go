@@ -3,7 +3,6 @@ package aggregate
 import (
 	"fmt"
 	"math"
-	"math/big"
 	"strconv"
 	"strings"
 	"testing"
@@ -152,14 +151,4 @@ func run(t testing.TB, s Spec, vs ...any) string {
 	x := newTable(t, 1, s)
 	x.add(0, values(vs...))
 	return x.result(0)[0]
-}
-
-// exactSum is the sum by big rationals, rounded once.
-func exactSum(vs []float64) float64 {
-	s := new(big.Rat)
-	for _, v := range vs {
-		s.Add(s, new(big.Rat).SetFloat64(v))
-	}
-	f, _ := s.Float64()
-	return f
 }

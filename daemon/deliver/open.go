@@ -48,7 +48,7 @@ func (o *Outbox) removeLeftovers(ctx context.Context) error {
 	found := false
 	err := o.set.Store.ScanMetaRange(from, to, func(_, _ []byte) error {
 		found = true
-		return state.Stop
+		return state.ErrStop
 	})
 	if err != nil || !found {
 		return err

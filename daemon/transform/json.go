@@ -165,7 +165,7 @@ func fromJSON(s []byte) value {
 // fromNumber follows decode: whole numbers that fit are Int or Uint, others with a fraction or exponent Float, and what no other
 // kind holds stays text.
 func fromNumber(s []byte) value {
-	if bytes.IndexAny(s, ".eE") < 0 {
+	if !bytes.ContainsAny(s, ".eE") {
 		if v, err := strconv.ParseInt(viewString(s), 10, 64); err == nil {
 			if v == 0 && s[0] == '-' {
 				return floatValue(math.Copysign(0, -1))

@@ -56,7 +56,6 @@ func (v value) isFalse() bool  { return v.kind == batch.Bool && v.bits == 0 }
 func (v value) isNumber() bool {
 	return v.kind >= batch.Int && v.kind <= batch.Float || v.isJSONNumber()
 }
-func (v value) describe() string { return describe(v) }
 
 // isJSONNumber is true for a number that only its text holds exactly.
 func (v value) isJSONNumber() bool {

@@ -23,8 +23,10 @@ func rowsAt(partition uint32, base int, times ...int64) *batch.Batch {
 		b.Times = append(b.Times, ts)
 	}
 	b.N = len(times)
-	text, extra, number := b.AddColumn("text"), b.AddColumn("extra"), b.AddColumn("number")
-	text, extra = &b.Columns[0], &b.Columns[1]
+	b.AddColumn("text")
+	b.AddColumn("extra")
+	number := b.AddColumn("number")
+	text, extra := &b.Columns[0], &b.Columns[1]
 	for i, ts := range times {
 		text.Set(i, batch.String, batch.Ref(int(b.Offsets[i]), len(b.Row(i))))
 		b.SetText(extra, i, batch.String, fmt.Sprint("t", ts))

@@ -241,14 +241,13 @@ func (n numbering) of(name string) uint32 {
 
 // vectorSource drives Partitions as a source with one generator a partition does.
 type vectorSource struct {
-	p         *Partitions
-	ids       numbering
-	order     []uint32
-	gens      map[uint32]*generator
-	kind      string
-	bound     int64
-	now       int64
-	partition string
+	p     *Partitions
+	ids   numbering
+	order []uint32
+	gens  map[uint32]*generator
+	kind  string
+	bound int64
+	now   int64
 }
 
 func newVectorSource(names []string, kind string, bound, idle int64, all OnAllIdle) *vectorSource {

@@ -29,8 +29,9 @@ func newBenchInput(keys, batches int) *benchInput {
 	for range batches {
 		b := batch.Get()
 		b.N = benchRows
-		k, v := b.AddColumn("key"), b.AddColumn("value")
-		k = b.Column("key")
+		b.AddColumn("key")
+		v := b.AddColumn("value")
+		k := b.Column("key")
 		var late []int64
 		for i := range benchRows {
 			b.SetText(k, i, batch.String, fmt.Sprintf("user-%08d", r.IntN(keys)))

@@ -180,11 +180,11 @@ func TestPanesDoNotAllocate(t *testing.T) {
 		in := newBenchInput(100, 4)
 		n := 0
 		step := func() {
-			rows, watermark := in.rows(n)
+			rows, _ := in.rows(n)
 			for i := range rows.Batch.Times {
 				rows.Batch.Times[i] = int64(n) + int64(i%3)
 			}
-			watermark = int64(n)
+			watermark := int64(n)
 			n++
 			op.Process(rows)
 			op.AdvanceWatermark(watermark)

@@ -29,8 +29,8 @@ func (f *Filter) Match(l *Letter) bool {
 		(len(f.Numbers) == 0 || slices.ContainsFunc(f.Numbers, func(r Range) bool { return r.First <= l.Number && l.Number <= r.Last }))
 }
 
-// Stop ends a Read early and without an error.
-var Stop = errors.New("stop")
+// ErrStop ends a Read early and without an error.
+var ErrStop = errors.New("stop")
 
 // Read visits the letters in dir that filter picks, oldest first, whether or not a daemon has the store open; letters that are written
 // meanwhile may or may not be among them. Letters belong to the visitor. A damaged segment costs only the letters behind the damage in
@@ -56,7 +56,7 @@ func Read(fs vfs.FS, dir string, filter Filter, visit func(Letter) error) error 
 		})
 		switch {
 		case err == nil, oserror.IsNotExist(err): // given up since the directory was listed
-		case errors.Is(err, Stop):
+		case errors.Is(err, ErrStop):
 			return damaged
 		case errors.Is(err, state.BadJournal):
 			damaged = errors.Join(damaged, err)

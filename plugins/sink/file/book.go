@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"io"
 	"os"
 	"path/filepath"
 )
@@ -57,6 +58,10 @@ func openBook(path string, sync bool) (b *book, found bool, err error) {
 	b = &book{f: f, sync: sync}
 	slots := make([]byte, 2*slotSize)
 	n, err := f.ReadAt(slots, 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		_ = f.Close()
+		return nil, false, fmt.Errorf("read %s: %w", name, err)
+	}
 	if n == 0 {
 		return b, false, nil // new, or its first entry was never written
 	}

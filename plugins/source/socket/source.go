@@ -2,8 +2,6 @@ package socket
 
 import (
 	"context"
-	"crypto/tls"
-	"net"
 
 	"github.com/tidemark-stream/tidemark/sdk"
 )
@@ -25,17 +23,5 @@ func (s *source) Run(ctx context.Context, out *sdk.SourceContext[[]byte]) error 
 		return s.listen(ctx, out)
 	default:
 		return s.connect(ctx, out)
-	}
-}
-
-// wrap puts TLS around a connection.
-func wrap(conn net.Conn, config *tls.Config, server bool) net.Conn {
-	switch {
-	case config == nil:
-		return conn
-	case server:
-		return tls.Server(conn, config)
-	default:
-		return tls.Client(conn, config)
 	}
 }
