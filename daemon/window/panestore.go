@@ -88,7 +88,7 @@ func (p *panes) Restore(time int64, hash uint64, key, value []byte) error {
 	if marks&storedCount != 0 {
 		count = d.uvarint()
 	}
-	if d.bad || len(key) == 0 || marks >= 2*storedCount || count > 0 && !p.counts || marks&storedLate != 0 && p.spec.LateEvery == 0 {
+	if d.bad || len(key) == 0 || marks >= 2*storedCount {
 		return fmt.Errorf("window: damaged state of the pane %d", time)
 	}
 	tag, payload := key[0], key[1:]
@@ -115,7 +115,7 @@ func (p *panes) Restore(time int64, hash uint64, key, value []byte) error {
 	if marks&storedLate != 0 && t.mark(e, lateMark) {
 		t.late = append(t.late, e)
 	}
-	if p.counts {
+	if p.counts { // else nothing fires again any more, since the allowed lateness was taken away
 		t.mem[e+countWord] = count
 	}
 	p.resume()
@@ -145,15 +145,19 @@ func (p *panes) RestoreWatermark(watermark int64) {
 }
 
 // resume sets the time at which collected late rows fire. It is the next moment for them above the watermark, as it was before: were
-// it not above, they would have fired.
+// it not above, they would have fired. Where nothing is collected any more (the setting was taken away) it is the next watermark.
 func (p *panes) resume() {
-	if p.spec.LateEvery == 0 || p.watermark == math.MinInt64 {
+	if p.watermark == math.MinInt64 {
 		return
 	}
 	p.lateDue = notDue
 	for _, n := range p.list {
 		if len(n.table.late) > 0 {
-			p.lateDue = p.lateFiring()
+			if p.spec.LateEvery > 0 {
+				p.lateDue = p.lateFiring()
+			} else {
+				p.lateDue = addSaturating(p.watermark, 1)
+			}
 			return
 		}
 	}
