@@ -94,10 +94,10 @@ var serviceTrials = []trialCase{
 		r := t.receiver()
 		lines := wholeLines(t.read("input.jsonl"))
 		t.write("grows.jsonl", "")
-		start := func() *program {
-			return t.tidemark([]string{"run", "--json", "--stop-timeout", "2s", "--state", "state", "pipeline.toml"}, r.env(), "LINGER=60s")
+		start := func(deadline string) *program {
+			return t.tidemark([]string{"run", "--json", "--stop-timeout", deadline, "--state", "state", "pipeline.toml"}, r.env(), "LINGER=60s")
 		}
-		p := start()
+		p := start("30s")
 		t.grow(lines[:60]...)
 		t.seen(60)
 		p.stop()
@@ -106,13 +106,31 @@ var serviceTrials = []trialCase{
 		n, _ := r.count()
 		require.Less(t, n, 20)
 
-		// The sink hangs: the end does not wait for it, and a second signal would not either.
+		// The sink hangs: the end has a deadline, and is not a good one.
 		r.rule(func(int, []byte) int { return 0 })
-		p = start()
-		t.grow(lines[60:]...)
+		p = start("2s")
+		t.grow(lines[60:100]...)
+		t.seen(100)
+		require.NoError(t, p.cmd.Process.Signal(syscall.SIGTERM))
+		require.Equal(t, exitFailed, p.wait())
+		require.Contains(t, p.out.String(), "the stop took longer than 2s")
+		p.gone()
+
+		// A second signal ends it at once.
+		p = start("1h")
+		t.grow(lines[100:]...)
 		t.seen(120)
 		require.NoError(t, p.cmd.Process.Signal(syscall.SIGTERM))
-		p.wait()
+		t.until("the first signal is heard", func() bool {
+			_ = p.cmd.Process.Signal(syscall.SIGTERM)
+			select {
+			case <-p.done:
+				return true
+			default:
+				return false
+			}
+		})
+		p.gone()
 		close(r.release)
 		r.rule(nil)
 
