@@ -190,7 +190,7 @@ func (f *Formatter) bind(in *batch.Batch) {
 		if i < len(f.labels) && f.labels[i].name == c.Name {
 			continue
 		}
-		l := label{name: strings.Clone(c.Name), bytes: append(appendQuoted(nil, []byte(c.Name)), ':')}
+		l := label{name: strings.Clone(c.Name), bytes: append(appendQuoted(nil, []byte(shownName(c.Name, f.columns))), ':')}
 		if i < len(f.labels) {
 			f.labels[i] = l
 		} else {
