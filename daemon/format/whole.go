@@ -29,7 +29,7 @@ func NewWhole(o Options, w Whole) (*Formatter, error) {
 	return f, nil
 }
 
-// appendWhole appends a record with its changes. A cell of another kind than JSON is no object: the row is what Set has.
+// appendWhole appends a record with its changes. Where the record is no object (a number, an array, text) the row is what Set has.
 func (f *Formatter) appendWhole(dst []byte, in *batch.Batch, row int) []byte {
 	var object []byte
 	if c := f.columns[0]; c != nil && c.Kinds[row] == batch.JSON {
@@ -37,6 +37,9 @@ func (f *Formatter) appendWhole(dst []byte, in *batch.Batch, row int) []byte {
 	}
 	if len(f.whole.Set) == 0 && len(f.whole.Drop) == 0 && object != nil {
 		return appendPlain(dst, in, batch.JSON, f.columns[0].Bits[row])
+	}
+	if first := blanks(object, 0); first == len(object) || object[first] != '{' {
+		object = nil
 	}
 	dst = append(dst, '{')
 	empty := true

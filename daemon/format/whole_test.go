@@ -45,6 +45,9 @@ func TestWholeRecords(t *testing.T) {
 		{"taken out", `{"a":{"b":",}"},"c":"\"}","d":2}`, Whole{Drop: []string{"a", "d"}}, nil, `{"c":"\"}"}`},
 		{"a name with an escape", `{"a":1,"b":2}`, Whole{Drop: []string{"a"}}, nil, `{"b":2}`},
 		{"twice the same name", `{"a":1,"a":2}`, Whole{Set: []string{"a"}}, map[string]int64{"a": 3}, `{"a":3}`},
+		{"an array is no object", `[1,2]`, Whole{Set: []string{"a"}}, map[string]int64{"a": 3}, `{"a":3}`},
+		{"neither is a number", `42`, Whole{Set: []string{"a"}}, nil, `{}`},
+		{"nor a text", ` "a" `, Whole{Set: []string{"a"}}, map[string]int64{"a": 3}, `{"a":3}`},
 		{"empty", ` { } `, Whole{Set: []string{"a"}}, map[string]int64{"a": 3}, `{"a":3}`},
 	} {
 		t.Run(c.name, func(t *testing.T) { require.Equal(t, c.want, whole(t, c.w, c.object, c.set)) })
