@@ -103,14 +103,14 @@ var formatTrials = []trialCase{
 	}},
 	{"047-json-names-with-dots", func(t *trial) {
 		keys := t.file("expect-keys.jsonl")
-		for file, column := range map[string]string{"nested": "a.b", "flat": `["a.b"]`} {
+		for _, file := range []string{"nested", "flat"} {
 			p := t.run(file + ".toml")
 			var got []string
 			for _, r := range p.rows() {
 				n, err := r["count"].(json.Number).Int64()
 				require.NoError(t, err)
 				for range n {
-					got = append(got, fmt.Sprint(r[column]))
+					got = append(got, fmt.Sprint(r["a.b"]))
 				}
 			}
 			t.sameLines(fields(keys, file), got)

@@ -6,8 +6,11 @@ import (
 	"os"
 	"strings"
 	"syscall"
+	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/tidemark-stream/tidemark/plugins/sink/postgres/pgtest"
 )
 
 // serviceTrials are about sinks, signals and configuration.
@@ -74,6 +77,17 @@ var serviceTrials = []trialCase{
 			require.Equal(t, 999, n, "a restart delivers nothing new")
 			require.Len(t, t.letters(file), 1)
 		}
+		t.Run("PostgreSQL", func(inner *testing.T) {
+			t := &trial{inner, t.dir}
+			d := pgtest.Start(t)
+			d.Query(`CREATE TABLE events (id int, note text CHECK (note <> 'poison'))`)
+			t.run("postgres.toml", "DATABASE="+d.URL)
+			require.Equal(t, [][]string{{"999", "499000"}}, d.Query(`SELECT count(DISTINCT id), sum(id) FROM events`))
+			letters := t.letters("postgres")
+			require.Len(t, letters, 1)
+			require.Contains(t, string(letters[0].Raw), "500")
+			require.Contains(t, letters[0].Message, "check constraint")
+		})
 	}},
 	{"091-torn-last-line-in-the-output", func(t *trial) {
 		t.write("out.jsonl", t.read("input-output-before.jsonl"))
@@ -89,6 +103,25 @@ var serviceTrials = []trialCase{
 		require.Equal(t, t.read("input.jsonl"), t.read("records.jsonl"))
 		require.Equal(t, wholeLines(t.read("input.jsonl")), r.got())
 		t.sameLines([]string{`{"k":"a","count":3}`, `{"k":"b\u0000","count":1}`}, p.out.lines())
+		t.Run("PostgreSQL", func(inner *testing.T) {
+			t := &trial{inner, t.dir}
+			d := pgtest.Start(t)
+			table := func(nul string) (rows []string) {
+				t.Helper()
+				require.NoError(t, os.RemoveAll(t.path("state")))
+				d.Query("CREATE TABLE " + nul + " (id int, k text, msg text)")
+				t.run("postgres.toml", "DATABASE="+d.URL, "TABLE="+nul)
+				for _, r := range d.Query("SELECT id, k, msg FROM " + nul + " ORDER BY id") {
+					rows = append(rows, strings.Join(r, " "))
+				}
+				return rows
+			}
+			want := render(t.file("expect-remove.jsonl"), func(r row) string { return fmt.Sprint(r["id"], " ", r["k"], " ", r["msg"]) })
+			require.Equal(t, want, table("remove"))
+			require.Empty(t, t.letters("postgres"))
+			require.Equal(t, []string{want[0], want[3]}, table("reject"))
+			require.Len(t, t.letters("postgres"), 2)
+		})
 	}},
 	{"095-sigterm-drain", func(t *trial) {
 		r := t.receiver()
