@@ -247,6 +247,9 @@ func (s *Source) project(n need, shape Shape) {
 			s.addDeclared(&n)
 		}
 	}
+	if n.whole { // a record that goes out as a whole has been held against every type that was declared
+		s.addDeclared(&n)
+	}
 	var names []string
 	for f := range n.fields {
 		if shape.inner(f) {
