@@ -7,6 +7,7 @@ import (
 	"runtime/debug"
 	"sort"
 	"sync/atomic"
+	"time"
 
 	"github.com/tidemark-stream/tidemark/daemon/window"
 	"github.com/tidemark-stream/tidemark/sdk/batch"
@@ -25,6 +26,9 @@ type worker struct {
 
 	counts  Counts
 	nextDue atomic.Int64 // earliest processing-time alarm
+
+	ended    bool      // the watermark is at the end of input
+	nextLive time.Time // when it is worth while to count what is held
 }
 
 // Counts are what a shard has done since it started. They are published between messages.
@@ -33,7 +37,7 @@ type Counts struct {
 	Late     atomic.Int64 // rows that no window took and that were late
 	Silent   atomic.Int64 // rows that had no window at all
 	Results  atomic.Int64 // result rows
-	Live     atomic.Int64 // (key, window) pairs held, as of the last barrier: counting them can mean walking through them
+	Live     atomic.Int64 // (key, window) pairs held, as of a barrier a moment ago: counting them can mean walking through them
 	Panicked atomic.Bool
 }
 
@@ -81,7 +85,7 @@ func (w *worker) run(ctx context.Context) (err error) {
 		}
 		w.publish(m.kind == clockMessage)
 		if m.kind == barrierMessage {
-			w.counts.Live.Store(int64(w.op.Live()))
+			w.countLive()
 		}
 		select {
 		case w.replies <- r:
@@ -143,6 +147,7 @@ func (w *worker) rows(m *Message, r *reply) {
 		}
 		w.out.Place = mark.After
 		w.op.AdvanceWatermark(mark.Watermark)
+		w.ended = mark.Watermark == batch.EndOfInput
 		w.take(r, step+1)
 		step += 2
 	}
@@ -158,6 +163,21 @@ func (w *worker) take(r *reply, step uint32) {
 		r.segments = append(r.segments, segment{step, s})
 	}
 	w.out.Segments = w.out.Segments[:0]
+}
+
+// liveCost bounds what counting may take: one part in so many of the time. Results that wait bring barriers in quick succession, and for
+// windows that slide each count walks through all panes.
+const liveCost = 100
+
+// countLive counts what the operator holds, unless it has cost too much of late. After the end of input it always does.
+func (w *worker) countLive() {
+	begun := w.stage.cfg.Clock.Now()
+	if begun.Before(w.nextLive) && !w.ended {
+		return
+	}
+	w.counts.Live.Store(int64(w.op.Live()))
+	took := w.stage.cfg.Clock.Since(begun)
+	w.nextLive = begun.Add(liveCost * took)
 }
 
 // publish tells the world about the operator between two messages. wake asks for the timer to look again even when the next

@@ -34,9 +34,9 @@ type Config struct {
 	Inputs         int
 	Shards         int
 	KeyFields      []string
-	ProcessingTime bool // the operator wants to be told processing time
-	PassThrough    bool // the operator emits no rows of its own: rows go on as they came, but for those it puts into Output.Late
-	Clock          clock.Clock
+	ProcessingTime bool             // the operator wants to be told processing time
+	PassThrough    bool             // the operator emits no rows of its own: rows go on as they came, but for those it puts into Output.Late
+	Clock          clock.Clock      // nil: the system's
 	Manual         bool             // no timer of its own: whoever drives the stage calls Tick
 	Valve          *watermark.Valve // combines the inputs, under the stage's lock; nil with one input
 	NewOperator    func(shard int, out *window.Output) (window.Operator, error)
@@ -88,6 +88,9 @@ func (in *Input) IsIdle() bool { return in.idle.Load() }
 
 // New makes a stage. Operators are made here, so that state can be restored into them before Run (see Operator).
 func New(cfg Config) (*Stage, error) {
+	if cfg.Clock == nil {
+		cfg.Clock = clock.System()
+	}
 	s := &Stage{cfg: cfg, dueChanged: make(chan struct{}, 1)}
 	s.watermark.Store(cfg.Watermark)
 	s.aligned.L = &s.mu
