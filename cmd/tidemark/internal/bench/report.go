@@ -160,7 +160,7 @@ func (c *ContestantReport) finish(records float64) {
 	c.Plugins = always(func(s *Sample) float64 { return float64(s.PeakPlugins) })
 	c.Daemon = stats(func(s *RunStats) float64 { return s.Process.CPUSeconds() / records * 1e6 })
 	c.Allocs = stats(func(s *RunStats) float64 { return float64(s.Process.Allocations) / records })
-	c.GC = stats(func(s *RunStats) float64 { return s.Process.GCSeconds / s.Process.CPUSeconds() })
+	c.GC = stats(func(s *RunStats) float64 { return s.Process.GCShare })
 	c.Commits = stats(func(s *RunStats) float64 { return float64(s.Pipelines[0].Checkpoints.Count) })
 	c.CommitP50 = stats(func(s *RunStats) float64 { return s.Pipelines[0].Checkpoints.P50 })
 	c.CommitMax = stats(func(s *RunStats) float64 { return s.Pipelines[0].Checkpoints.Max })

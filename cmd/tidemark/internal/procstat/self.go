@@ -14,12 +14,13 @@ type Usage struct {
 	// Allocations and AllocatedBytes are those of the heap.
 	Allocations    uint64 `json:"allocations"`
 	AllocatedBytes uint64 `json:"allocated_bytes"`
-	// GCSeconds is processor time of the garbage collector, GCCycles how often it has run.
-	GCSeconds float64 `json:"gc_seconds"`
-	GCCycles  uint64  `json:"gc_cycles"`
-	CPUs      int     `json:"cpus"` // GOMAXPROCS
-	Go        string  `json:"go"`
-	Revision  string  `json:"revision,omitempty"`
+	// GCShare is the garbage collector's share of the time that processors were at work, without what it does when there is nothing else
+	// to do. GCCycles is how often it has run.
+	GCShare  float64 `json:"gc_share"`
+	GCCycles uint64  `json:"gc_cycles"`
+	CPUs     int     `json:"cpus"` // GOMAXPROCS
+	Go       string  `json:"go"`
+	Revision string  `json:"revision,omitempty"`
 }
 
 // CPUSeconds is all processor time.
@@ -30,15 +31,22 @@ func Self() Usage {
 	samples := []metrics.Sample{
 		{Name: "/gc/heap/allocs:objects"},
 		{Name: "/gc/heap/allocs:bytes"},
-		{Name: "/cpu/classes/gc/total:cpu-seconds"},
 		{Name: "/gc/cycles/total:gc-cycles"},
+		{Name: "/cpu/classes/gc/total:cpu-seconds"},
+		{Name: "/cpu/classes/gc/mark/idle:cpu-seconds"},
+		{Name: "/cpu/classes/total:cpu-seconds"},
+		{Name: "/cpu/classes/idle:cpu-seconds"},
 	}
 	runtime.GC() // the processor classes are counted at the end of a cycle
 	metrics.Read(samples)
 	u := Usage{
 		Allocations: samples[0].Value.Uint64(), AllocatedBytes: samples[1].Value.Uint64(),
-		GCSeconds: samples[2].Value.Float64(), GCCycles: samples[3].Value.Uint64() - 1,
-		CPUs: runtime.GOMAXPROCS(0), Go: runtime.Version(), Revision: revision(),
+		GCCycles: samples[2].Value.Uint64() - 1,
+		CPUs:     runtime.GOMAXPROCS(0), Go: runtime.Version(), Revision: revision(),
+	}
+	seconds := func(i int) float64 { return samples[i].Value.Float64() }
+	if busy := seconds(5) - seconds(6); busy > 0 {
+		u.GCShare = (seconds(3) - seconds(4)) / busy
 	}
 	u.UserSeconds, u.SystemSeconds = times()
 	u.PeakBytes = peak("self")
