@@ -44,6 +44,7 @@ type attempt struct {
 	outlets []outlet
 
 	foreigners map[string]*foreign // steps done by transform plugins
+	wards      []*ward
 
 	log         *checkpoint.Log
 	restored    *checkpoint.State // what the last commit says

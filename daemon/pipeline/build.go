@@ -387,6 +387,7 @@ func (a *attempt) makeLane(ctx context.Context, number uint32, s *plan.Source, a
 			return nil, fmt.Errorf("assigner: %w", err)
 		}
 		a.onClose(c.assigner.Close)
+		c.ward = a.ward(fmt.Sprintf("assigner %s of source %s", s.Assigner.Name, s.Name), true)
 	case plan.SourceTime:
 		c.rule = sourceTime
 	case plan.IngestionTime:

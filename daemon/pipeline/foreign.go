@@ -18,6 +18,7 @@ import (
 type foreign struct {
 	step    *plan.Step
 	plugin  wire.Transform
+	ward    *ward
 	node    *sinkNode        // joins the inputs and aligns barriers
 	valve   *watermark.Valve // with several inputs
 	queue   chan foreignItem // what has been sent and not come back
@@ -35,6 +36,7 @@ type foreignItem struct {
 	batch   *batch.Batch // nil: one of the others
 	asked   bool         // the plugin answers it
 	marks   []batch.Mark // without rows
+	refused *batch.Batch // rows that the plugin does not get
 	barrier uint64
 	valve   []byte
 	stands  int64
@@ -103,24 +105,44 @@ func (f foreignRows) send() error {
 		f.batch.Release()
 		b.Marks = t.combine(f.in.input, b.Marks)
 		t.counts.In.Add(int64(b.Alive()))
-		if b.Alive() == 0 {
-			marks := b.Marks
-			b.Release()
-			if len(marks) > 0 {
-				if err := t.put(foreignItem{marks: marks}); err != nil {
-					return err
-				}
-			}
-			return t.putIdle()
-		}
-		if err := t.plugin.Process(b); err != nil {
-			return err
-		}
-		if err := t.put(foreignItem{batch: b, asked: true, letters: f.in.letters}); err != nil {
+		if err := t.process(b, f.in.letters); err != nil {
 			return err
 		}
 		return t.putIdle()
 	})
+}
+
+// process gives a batch to the plugin. What has no rows passes it by.
+func (t *foreign) process(b *batch.Batch, letters *letterWriter) error {
+	var suspects map[uint32]recordID
+	if t.ward.watchful.Load() && b.Alive() > 0 {
+		suspects = t.ward.inspect(b)
+	}
+	if b.Alive() == 0 {
+		it := foreignItem{marks: b.Marks}
+		if len(b.Bad) > 0 {
+			it.refused, it.letters = b, letters
+		} else {
+			b.Release()
+		}
+		if len(it.marks) == 0 && it.refused == nil {
+			return nil
+		}
+		return t.put(it)
+	}
+	if suspects != nil {
+		return t.ward.carefully(t.node.ctx, b, suspects, func(part *batch.Batch) error { return t.ask(part, letters) })
+	}
+	return t.ask(b, letters)
+}
+
+func (t *foreign) ask(b *batch.Batch, letters *letterWriter) error {
+	t.ward.give(b)
+	if err := t.plugin.Process(b); err != nil {
+		t.ward.failed(t.node.ctx, err)
+		return err
+	}
+	return t.put(foreignItem{batch: b, asked: true, letters: letters})
 }
 
 // putIdle tells that the input that has just ended was the last active one.
@@ -177,6 +199,7 @@ func (t *foreign) cut(barrier uint64) error {
 		if t.valve != nil {
 			it.valve = t.valve.Snapshot(nil)
 		}
+		t.ward.barrier(barrier)
 		if err := t.plugin.Barrier(barrier); err != nil {
 			return err
 		}
@@ -206,17 +229,27 @@ func (t *foreign) handOn(ctx context.Context, it foreignItem) error {
 	if it.asked {
 		var err error
 		if ev, err = t.plugin.Recv(); err != nil {
+			t.ward.failed(ctx, err)
 			return err
+		}
+		if it.batch != nil {
+			t.ward.took()
+		}
+	}
+	if it.refused != nil {
+		if err := t.reject(it.refused, it.letters); err != nil {
+			return err
+		}
+		it.refused.Release()
+		if len(it.marks) == 0 {
+			return nil
 		}
 	}
 	switch {
 	case it.batch != nil:
 		b := it.batch
-		if n := len(b.Bad); n > 0 {
-			t.counts.Rejected.Add(int64(n))
-			if err := it.letters.refused(b); err != nil {
-				return err
-			}
+		if err := t.reject(b, it.letters); err != nil {
+			return err
 		}
 		t.counts.Out.Add(int64(ev.Out.Alive()))
 		ev.Out.Source, ev.Out.Partition, ev.Out.Before = b.Source, b.Partition, b.Before
@@ -249,6 +282,15 @@ func (t *foreign) handOn(ctx context.Context, it foreignItem) error {
 	return t.main.barrier(it.barrier)
 }
 
+// reject brings the refused rows of a batch where they belong.
+func (t *foreign) reject(b *batch.Batch, letters *letterWriter) error {
+	if len(b.Bad) == 0 {
+		return nil
+	}
+	t.counts.Rejected.Add(int64(len(b.Bad)))
+	return letters.refused(b)
+}
+
 // foreignState is a transform plugin's snapshot in a commit.
 type foreignState struct {
 	name  string
@@ -270,6 +312,7 @@ func (a *attempt) openForeign(ctx context.Context, s *plan.Step) error {
 		return err
 	}
 	a.onClose(t.plugin.Close)
+	t.ward = a.ward(fmt.Sprintf("transform %s", s.Name), false)
 	st, err := a.store.Meta(foreignName(s.Name))
 	if err != nil {
 		return err

@@ -45,6 +45,7 @@ type laneConfig struct {
 	maxAhead  watermark.MaxAhead
 	jumps     *watermark.JumpGuard // or nil
 	assigner  wire.Assigner        // rule pluginTime
+	ward      *ward                // of the assigner
 	periodic  bool                 // the assigner is asked for its watermark
 	interval  time.Duration        // how often; 0: after every record
 	keep      bool                 // markers are data, too

@@ -46,7 +46,11 @@ func (l *lane) answer(ctx context.Context, it *item) error {
 	if it.answered {
 		var err error
 		if got, err = l.assigner.Recv(); err != nil {
+			l.ward.failed(ctx, err)
 			return err
+		}
+		if it.kind == batchItem {
+			l.ward.took()
 		}
 	}
 	now := l.now()

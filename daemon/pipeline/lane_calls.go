@@ -119,6 +119,7 @@ func (l *lane) call(ctx context.Context, it *item) error {
 			it.guard = l.guardSnapshot()
 		}
 		if assign {
+			l.ward.barrier(it.barrier)
 			if err := l.assigner.Barrier(it.barrier); err != nil {
 				return err
 			}
@@ -129,12 +130,29 @@ func (l *lane) call(ctx context.Context, it *item) error {
 }
 
 func (l *lane) callBatch(ctx context.Context, it *item) error {
-	if l.rule == pluginTime && it.batch.Alive() > 0 {
-		if err := l.assigner.Assign(it.batch); err != nil {
-			return err
-		}
-		it.answered = true
+	if l.rule != pluginTime || it.batch.Alive() == 0 {
+		return send(ctx, l.assigned, it)
 	}
+	if l.ward.watchful.Load() {
+		if suspects := l.ward.inspect(it.batch); suspects != nil {
+			return l.ward.carefully(ctx, it.batch, suspects, func(part *batch.Batch) error {
+				return l.assign(ctx, &item{partition: it.partition, batch: part, deferred: it.deferred})
+			})
+		}
+		if it.batch.Alive() == 0 {
+			return send(ctx, l.assigned, it)
+		}
+	}
+	return l.assign(ctx, it)
+}
+
+func (l *lane) assign(ctx context.Context, it *item) error {
+	l.ward.give(it.batch)
+	if err := l.assigner.Assign(it.batch); err != nil {
+		l.ward.failed(ctx, err)
+		return err
+	}
+	it.answered = true
 	return send(ctx, l.assigned, it)
 }
 

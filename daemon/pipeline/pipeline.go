@@ -86,6 +86,7 @@ type Pipeline struct {
 	tries   int
 	total   Summary
 	commits commitStats
+	wards   map[string]*ward // by component
 }
 
 // State is what a pipeline is doing.

@@ -222,6 +222,9 @@ func (a *attempt) commit(ctx context.Context, c *cut) error {
 	if c.letters != nil {
 		c.letters.Committed()
 	}
+	for _, w := range a.wards {
+		w.committed(c.barrier)
+	}
 	failpoint.Hit(failpoint.CommitTold)
 	for _, l := range a.lanes { // I3: only now
 		if l.journal != nil {
