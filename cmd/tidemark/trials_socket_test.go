@@ -2,8 +2,10 @@ package main
 
 import (
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -41,6 +43,43 @@ var socketTrials = []trialCase{
 		require.NotContains(t, t.read("records.jsonl"), "04000", "two connections glued together")
 		require.Equal(t, 4, strings.Count(p.err.String(), "connected:"), "a line for each connection")
 		require.Equal(t, 3, strings.Count(p.err.String(), "connection ended:"))
+
+		// The same where the source listens and the sender goes away and comes back.
+		require.NoError(t, os.Remove(t.path("records.jsonl")))
+		p = t.tidemark([]string{"run", "--json", "--log-level", "info", "--state", "state", "listen.toml"})
+		address := ""
+		t.until("it listens", func() bool {
+			m := regexp.MustCompile(`listening: .*listen="?([0-9.:]+)`).FindStringSubmatch(p.err.String())
+			if m != nil {
+				address = m[1]
+			}
+			return m != nil
+		})
+		say := func(text string) *net.TCPConn {
+			t.Helper()
+			c, err := net.Dial("tcp", address)
+			require.NoError(t, err)
+			_, err = c.Write([]byte(text))
+			require.NoError(t, err)
+			return c.(*net.TCPConn)
+		}
+		c := say(record(1) + record(2) + `{"k":"n","ts":17000000`)
+		seen(2)
+		require.NoError(t, c.Close())
+		c = say("04000}\n" + record(5))
+		seen(3)
+		require.NoError(t, c.SetLinger(0))
+		require.NoError(t, c.Close())
+		c = say(record(6))
+		seen(4)
+		require.NoError(t, c.Close())
+		c = say(record(30))
+		defer c.Close()
+		t.until("a row", func() bool { return len(p.out.lines()) >= 1 })
+		p.stop()
+		t.same("expect.jsonl", "k", p.rows())
+		p.counted(0, 2)
+		t.lettersAre("listen", `{"k":"n","ts":17000000`, "04000}")
 	}},
 	{"060-over-long-line-on-a-socket", func(t *trial) {
 		f := t.feed()

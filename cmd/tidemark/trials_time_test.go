@@ -115,6 +115,7 @@ var timeTrials = []trialCase{
 		t.same("expect-wrong-unit.jsonl", "user", p.rows())
 		p.says("1970-01-20", `unit = "s"`)
 		require.Equal(t, 1, strings.Count(p.err.String(), "1970-01-20"), "told once")
+		require.EqualValues(t, 5, p.summary().Sources[0].Suspect)
 	}},
 	{"016-old-file-and-the-first-window", func(t *trial) {
 		p := t.run("pipeline.toml")
