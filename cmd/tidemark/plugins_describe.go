@@ -161,12 +161,8 @@ func (d described) facts() (out [][2]string) {
 		}
 		add("takes", takes)
 	}
-	if d.Kind == sdk.KindAssigner || d.Kind == sdk.KindTransform {
-		state := "none"
-		if d.Snapshots {
-			state = "held by checkpoints"
-		}
-		add("state", state)
+	if d.Snapshots {
+		add("state", "held by checkpoints")
 	}
 	return out
 }
