@@ -127,6 +127,15 @@ func (s *Splitter) Place() Place {
 	return p
 }
 
+// At is where the unfinished record begins in the stream.
+func (s *Splitter) At() int64 {
+	at := s.base + int64(s.start)
+	if s.skipping {
+		at -= s.skipped
+	}
+	return at
+}
+
 // Pending reports whether bytes wait that have not been cut yet, an unfinished record among them.
 func (s *Splitter) Pending() bool { return len(s.carry) > 0 || s.skipping }
 
@@ -228,7 +237,7 @@ func (s *Splitter) End(b *batch.Batch, last End) (done bool) {
 		return true
 	}
 	if last == RejectLast {
-		s.reject(b, Partial, fmt.Sprintf("the stream ended after %d bytes of this record", len(rest)), rest, int64(len(rest)))
+		s.reject(b, Partial, fmt.Sprintf("the stream ended after %d bytes of this record", len(rest)), rest, int64(len(rest)), s.At())
 		s.base += int64(len(rest)) // so that Place is the end of the stream
 		b.Data = b.Data[:s.start]
 		s.scan, s.quoted = s.start, false
@@ -288,7 +297,7 @@ func (s *Splitter) lines(b *batch.Batch) (full bool) {
 // side by side, so bytes can be left out only before the first.
 func (s *Splitter) tooLong(b *batch.Batch, start, end int) (full bool) {
 	n := int64(end - start)
-	s.reject(b, TooLong, s.tooLongMessage(n), b.Data[start:min(end, start+KeptPrefix)], n)
+	s.reject(b, TooLong, s.tooLongMessage(n), b.Data[start:min(end, start+KeptPrefix)], n, s.base+int64(start))
 	if b.N == 0 {
 		b.Offsets[0] = uint32(end + 1)
 		return false
@@ -336,7 +345,7 @@ func (s *Splitter) skip(b *batch.Batch) bool {
 }
 
 func (s *Splitter) rejectSkipped(b *batch.Batch) {
-	s.reject(b, TooLong, s.tooLongMessage(s.skipped), s.prefix, s.skipped)
+	s.reject(b, TooLong, s.tooLongMessage(s.skipped), s.prefix, s.skipped, s.At())
 	s.skipping, s.skipped = false, 0
 }
 
@@ -344,9 +353,9 @@ func (s *Splitter) tooLongMessage(n int64) string {
 	return fmt.Sprintf("the record has %d bytes, max_record allows %d", n, s.maxRecord)
 }
 
-func (s *Splitter) reject(b *batch.Batch, code, message string, kept []byte, length int64) {
+func (s *Splitter) reject(b *batch.Batch, code, message string, kept []byte, length, at int64) {
 	b.Rejects = append(b.Rejects, batch.Reject{
-		After: uint32(b.N), Code: code, Message: message, Data: bytes.Clone(kept), Length: length,
+		After: uint32(b.N), Code: code, Message: message, Data: bytes.Clone(kept), Length: length, Position: at, HasPosition: true,
 	})
 }
 

@@ -38,6 +38,7 @@ func drive(t require.TestingT, o Options, last End, input []byte, chunks []int, 
 			for ; r < len(b.Rejects) && int(b.Rejects[r].After) == i; r++ {
 				j := b.Rejects[r]
 				require.True(t, len(j.Data) <= KeptPrefix || j.Code == Partial)
+				require.True(t, bytes.HasPrefix(input[j.Position:], j.Data), "reject %q is not at %d", j.Data, j.Position)
 				out = append(out, piece{text: string(j.Data), code: j.Code, length: j.Length})
 			}
 			if i < b.N {

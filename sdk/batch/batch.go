@@ -42,6 +42,9 @@ type Reject struct {
 	Message string // for people
 	Data    []byte // what is kept of the record (a marked prefix when Length is larger)
 	Length  int64  // length of the whole record in bytes
+
+	Position    int64 // where the record begins, counted as the batch's Unit says
+	HasPosition bool  // Position is known
 }
 
 // BadRow is a row that decode or a later stage refused. It is not in Sel, and goes to the component's errors port.

@@ -94,6 +94,8 @@ type PartitionState struct {
 type Framing struct {
 	Format    string // "lines" (a record ends at a line feed), "csv" (line feeds within quotes do not count), "none" (the source's own)
 	MaxRecord int64  // bytes; a longer record becomes a batch.Reject with code "too_long". 0 = 1 MiB
+	Delimiter string // "csv": what separates columns, one byte; "" = a comma, semicolon, tab or bar
+	Quote     string // "csv": what quotes a column, one byte; "" = the double quote
 }
 
 // SourceOpen starts a source.

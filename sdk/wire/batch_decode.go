@@ -150,12 +150,15 @@ func (r *reader) reject(b *batch.Batch, length int) error {
 	var x batch.Reject
 	err := r.message(length, func(number, wireType, n int) (bool, error) {
 		switch {
-		case wireType == varintType && (number == 1 || number == 5):
+		case wireType == varintType && (number == 1 || number == 5 || number == 6):
 			v, err := r.uvarint()
-			if number == 1 {
+			switch number {
+			case 1:
 				x.After = uint32(v)
-			} else {
+			case 5:
 				x.Length = int64(v)
+			default:
+				x.Position, x.HasPosition = int64(v), true
 			}
 			return true, err
 		case wireType == bytesType && number == 2:

@@ -37,14 +37,25 @@ func (f *frame) whole(b *batch.Batch) {
 		r := &b.Rejects[i]
 		f.uvarint(tag(13, bytesType))
 		f.uvarint(uint64(sizeNumber(1, uint64(r.After)) + sizeBytes(2, len(r.Code)) + sizeBytes(3, len(r.Message)) +
-			sizeBytes(4, len(r.Data)) + sizeNumber(5, uint64(r.Length))))
+			sizeBytes(4, len(r.Data)) + sizeNumber(5, uint64(r.Length)) + sizePosition(r)))
 		f.number(1, uint64(r.After))
 		f.text_(2, r.Code)
 		f.text_(3, r.Message)
 		f.bytes(4, r.Data)
 		f.number(5, uint64(r.Length))
+		if r.HasPosition { // present even when it is 0
+			f.uvarint(tag(6, varintType))
+			f.uvarint(uint64(r.Position))
+		}
 	}
 	f.badRows(14, b.Bad)
+}
+
+func sizePosition(r *batch.Reject) int {
+	if !r.HasPosition {
+		return 0
+	}
+	return sizeUvarint(tag(6, varintType)) + sizeUvarint(uint64(r.Position))
 }
 
 // column writes a column; kinds is nil when all cells have one kind.
@@ -121,7 +132,7 @@ func (w *Wanted) has(name string) bool {
 			return true
 		}
 	}
-	return w.All
+	return w.All && !batch.IsAside(name)
 }
 
 // selected writes the selected rows of a batch, as far as they are wanted: timestamps and columns, their text gathered, perhaps the raw

@@ -65,7 +65,9 @@ func anyBatch(t *rapid.T) *batch.Batch {
 		}
 	}
 	if rapid.Bool().Draw(t, "reject") {
-		b.Rejects = append(b.Rejects, batch.Reject{After: uint32(b.N), Code: "too_long", Message: "m", Data: []byte("da"), Length: 1 << 40})
+		b.Rejects = append(b.Rejects, batch.Reject{After: uint32(b.N), Code: "too_long", Message: "m", Data: []byte("da"), Length: 1 << 40,
+			HasPosition: true, Position: rapid.SampledFrom([]int64{0, 1, 1 << 40}).Draw(t, "position")})
+		b.Rejects = append(b.Rejects, batch.Reject{After: uint32(b.N), Code: "damaged"})
 	}
 	return b
 }

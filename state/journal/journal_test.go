@@ -90,7 +90,7 @@ func TestEverythingASourceSaysIsKept(t *testing.T) {
 	b.Position = []byte("offset 12")
 	b.Times = []int64{batch.NoTimestamp, 1_700_000_000_000}
 	b.Marks = []batch.Mark{{After: 1, Watermark: -5}, {After: 2, Watermark: batch.EndOfInput}}
-	b.Rejects = []batch.Reject{{After: 2, Code: "too_long", Message: "3 bytes of 9", Data: []byte("abc"), Length: 9}}
+	b.Rejects = []batch.Reject{{After: 2, Code: "too_long", Message: "3 bytes of 9", Data: []byte("abc"), Length: 9}, {After: 2, Code: "partial", HasPosition: true}}
 	j := open(t, vfs.NewMem(), Options{})
 	_, err := j.Append(b)
 	require.NoError(t, err)
@@ -370,8 +370,8 @@ func FuzzSegment(f *testing.F) {
 		require.True(t, ok)
 		for r.frame() {
 			b := batch.Get()
-			if len(r.payload) > 0 && r.payload[0] == kindBatch {
-				_ = decodeBatch(r.payload[1:], b)
+			if len(r.payload) > 0 && r.payload[0] != kindEvent {
+				_ = decodeBatch(r.payload[0], r.payload[1:], b)
 			}
 			b.Release()
 		}
@@ -389,15 +389,20 @@ func FuzzBatch(f *testing.F) {
 	b.Marks = []batch.Mark{{After: 3, Watermark: 9}}
 	f.Add(appendBatch(nil, b)[1:])
 	f.Add(appendBatch(nil, lines(0))[1:])
+	b.Rejects[0].Position, b.Rejects[0].HasPosition = 7, true
+	f.Add(appendBatch(nil, b)[1:])
 	f.Fuzz(func(t *testing.T, payload []byte) {
-		b, again := new(batch.Batch), new(batch.Batch)
-		if decodeBatch(payload, b) != nil {
-			return
+		for _, kind := range []byte{kindBatch, kindPlaced} {
+			b, again := new(batch.Batch), new(batch.Batch)
+			if decodeBatch(kind, payload, b) != nil {
+				continue
+			}
+			for i := range b.N {
+				b.Row(i)
+			}
+			text := appendBatch(nil, b)
+			require.NoError(t, decodeBatch(text[0], text[1:], again))
+			require.Equal(t, text, appendBatch(nil, again))
 		}
-		for i := range b.N {
-			b.Row(i)
-		}
-		require.NoError(t, decodeBatch(appendBatch(nil, b)[1:], again))
-		require.Equal(t, appendBatch(nil, b), appendBatch(nil, again))
 	})
 }

@@ -14,16 +14,24 @@ import (
 //	1  batch: partition, rows, trailer, unit, base, position, lengths of the rows with trailer, data,
 //	   number of rejects and each (after, code, message, length, data), 0 | 1 + times (differences), number of marks and each (after, watermark)
 //	2  event: the caller's bytes
+//	3  batch of kind 1, and behind it for each reject 0 | 1 + position: written where a position is known
 const (
-	kindBatch = 1
-	kindEvent = 2
+	kindBatch  = 1
+	kindEvent  = 2
+	kindPlaced = 3
 )
 
 var errPayload = errors.New("journal: damaged record")
 
 // appendBatch encodes what a source hands over. Columns and what decode does later are not part of it.
 func appendBatch(dst []byte, b *batch.Batch) []byte {
-	dst = append(dst, kindBatch)
+	kind := byte(kindBatch)
+	for _, r := range b.Rejects {
+		if r.HasPosition {
+			kind = kindPlaced
+		}
+	}
+	dst = append(dst, kind)
 	dst = binary.AppendUvarint(dst, uint64(b.Partition))
 	dst = binary.AppendUvarint(dst, uint64(b.N))
 	dst = append(dst, b.Trailer, byte(b.Unit))
@@ -60,6 +68,16 @@ func appendBatch(dst []byte, b *batch.Batch) []byte {
 		dst = binary.AppendUvarint(dst, uint64(m.After))
 		dst = binary.AppendVarint(dst, m.Watermark)
 	}
+	if kind == kindBatch {
+		return dst
+	}
+	for _, r := range b.Rejects {
+		if !r.HasPosition {
+			dst = append(dst, 0)
+			continue
+		}
+		dst = binary.AppendVarint(append(dst, 1), r.Position)
+	}
 	return dst
 }
 
@@ -69,7 +87,7 @@ func appendText[T ~[]byte | ~string](dst []byte, s T) []byte {
 }
 
 // decodeBatch fills b, which must be empty, from a payload behind its kind. Everything is copied.
-func decodeBatch(payload []byte, b *batch.Batch) error {
+func decodeBatch(kind byte, payload []byte, b *batch.Batch) error {
 	d := decoder{rest: payload}
 	b.Partition = uint32(d.limited(math.MaxUint32))
 	// A row costs a byte of length at least, which bounds what a damaged count can make us allocate.
@@ -125,6 +143,18 @@ func decodeBatch(payload []byte, b *batch.Batch) error {
 	for range d.limited(uint64(len(payload))) {
 		b.Marks = append(b.Marks, batch.Mark{After: uint32(d.limited(uint64(n))), Watermark: d.varint()})
 		if d.bad {
+			return errPayload
+		}
+	}
+	for i := range b.Rejects {
+		if kind == kindBatch {
+			break
+		}
+		switch r := &b.Rejects[i]; d.byte() {
+		case 0:
+		case 1:
+			r.Position, r.HasPosition = d.varint(), true
+		default:
 			return errPayload
 		}
 	}

@@ -78,9 +78,9 @@ func deliver(fs vfs.FS, dir string, s Segment, number uint64, payload []byte, vi
 	switch {
 	case len(payload) > 0 && payload[0] == kindEvent:
 		return visit(Record{Number: number, Event: payload[1:]})
-	case len(payload) > 0 && payload[0] == kindBatch:
+	case len(payload) > 0 && (payload[0] == kindBatch || payload[0] == kindPlaced):
 		b := batch.Get()
-		if err := decodeBatch(payload[1:], b); err != nil {
+		if err := decodeBatch(payload[0], payload[1:], b); err != nil {
 			b.Release()
 			break
 		}

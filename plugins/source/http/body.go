@@ -12,6 +12,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 	"github.com/tidemark-stream/tidemark/plugins/framing"
+	"github.com/tidemark-stream/tidemark/plugins/source/stream"
 	"github.com/tidemark-stream/tidemark/sdk"
 	"github.com/tidemark-stream/tidemark/sdk/batch"
 )
@@ -66,7 +67,7 @@ func (c *Config) cutBody(r *http.Request, body []byte, f sdk.Framing) (batches [
 		b, refused := cutJSON(body, int(f.MaxRecord))
 		return []*batch.Batch{b}, b.N, refused, nil
 	}
-	split, err := framing.New(framing.Options{Kind: framing.Kind(f.Format), MaxRecord: int(min(f.MaxRecord, framing.LargestMaxRecord))}, framing.Place{})
+	split, err := framing.New(stream.Options(f), framing.Place{})
 	if err != nil {
 		return nil, 0, nil, err
 	}

@@ -125,6 +125,9 @@ func (s *source) send(part *sdk.Partition[[]byte], j *job) error {
 			n = j.number
 		}
 		b.Base, b.Unit = j.number, batch.RecordNumber
+		for i := range b.Rejects {
+			b.Rejects[i].Position, b.Rejects[i].HasPosition = j.number, true
+		}
 		b.Position = strconv.AppendInt(b.Position[:0], n, 10)
 		if err := part.Send(b); err != nil {
 			for _, rest := range j.batches[i+1:] {

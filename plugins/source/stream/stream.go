@@ -34,7 +34,14 @@ type Stream struct {
 
 // Options turns what the host says about framing into the splitter's options.
 func Options(f sdk.Framing) framing.Options {
-	return framing.Options{Kind: framing.Kind(f.Format), MaxRecord: int(min(f.MaxRecord, framing.LargestMaxRecord))}
+	o := framing.Options{Kind: framing.Kind(f.Format), MaxRecord: int(min(f.MaxRecord, framing.LargestMaxRecord))}
+	if f.Delimiter != "" {
+		o.Delimiter = f.Delimiter[0]
+	}
+	if f.Quote != "" {
+		o.Quote = f.Quote[0]
+	}
+	return o
 }
 
 // New returns a stream that goes on at a place. position turns the place behind a batch into the position that a checkpoint holds.
@@ -150,7 +157,7 @@ func (s *Stream) Reject(code, message string) {
 	if s.b == nil {
 		s.begin()
 	}
-	s.b.Rejects = append(s.b.Rejects, batch.Reject{After: uint32(s.b.N), Code: code, Message: message})
+	s.b.Rejects = append(s.b.Rejects, batch.Reject{After: uint32(s.b.N), Code: code, Message: message, Position: s.split.At(), HasPosition: true})
 }
 
 // Drop gives the unsent batch back, for a stream that is left for good.

@@ -272,8 +272,10 @@ type Reject struct {
 	Code    string `protobuf:"bytes,2,opt,name=code,proto3" json:"code,omitempty"`
 	Message string `protobuf:"bytes,3,opt,name=message,proto3" json:"message,omitempty"`
 	// What is kept of it; length is the length of the whole.
-	Data          []byte `protobuf:"bytes,4,opt,name=data,proto3" json:"data,omitempty"`
-	Length        int64  `protobuf:"varint,5,opt,name=length,proto3" json:"length,omitempty"`
+	Data   []byte `protobuf:"bytes,4,opt,name=data,proto3" json:"data,omitempty"`
+	Length int64  `protobuf:"varint,5,opt,name=length,proto3" json:"length,omitempty"`
+	// Where it begins, a record number or byte offset as for rows; absent when it is not known.
+	Position      *int64 `protobuf:"varint,6,opt,name=position,proto3,oneof" json:"position,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -339,6 +341,13 @@ func (x *Reject) GetData() []byte {
 func (x *Reject) GetLength() int64 {
 	if x != nil {
 		return x.Length
+	}
+	return 0
+}
+
+func (x *Reject) GetPosition() int64 {
+	if x != nil && x.Position != nil {
+		return *x.Position
 	}
 	return 0
 }
@@ -429,13 +438,15 @@ const file_tidemark_plugin_v1_batch_proto_rawDesc = "" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
 	"\x04kind\x18\x02 \x01(\rR\x04kind\x12\x14\n" +
 	"\x05kinds\x18\x03 \x01(\fR\x05kinds\x12\x12\n" +
-	"\x04bits\x18\x04 \x01(\fR\x04bits\"x\n" +
+	"\x04bits\x18\x04 \x01(\fR\x04bits\"\xa6\x01\n" +
 	"\x06Reject\x12\x14\n" +
 	"\x05after\x18\x01 \x01(\rR\x05after\x12\x12\n" +
 	"\x04code\x18\x02 \x01(\tR\x04code\x12\x18\n" +
 	"\amessage\x18\x03 \x01(\tR\amessage\x12\x12\n" +
 	"\x04data\x18\x04 \x01(\fR\x04data\x12\x16\n" +
-	"\x06length\x18\x05 \x01(\x03R\x06length\"H\n" +
+	"\x06length\x18\x05 \x01(\x03R\x06length\x12\x1f\n" +
+	"\bposition\x18\x06 \x01(\x03H\x00R\bposition\x88\x01\x01B\v\n" +
+	"\t_position\"H\n" +
 	"\x06BadRow\x12\x10\n" +
 	"\x03row\x18\x01 \x01(\rR\x03row\x12\x12\n" +
 	"\x04code\x18\x02 \x01(\tR\x04code\x12\x18\n" +
@@ -476,6 +487,7 @@ func file_tidemark_plugin_v1_batch_proto_init() {
 	if File_tidemark_plugin_v1_batch_proto != nil {
 		return
 	}
+	file_tidemark_plugin_v1_batch_proto_msgTypes[2].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{

@@ -816,9 +816,12 @@ type SourceOpen struct {
 	Restored  []*RestoredPartition `protobuf:"bytes,4,rep,name=restored,proto3" json:"restored,omitempty"`
 	Credits   uint32               `protobuf:"varint,5,opt,name=credits,proto3" json:"credits,omitempty"`
 	// When to send a batch; 0 = 4,096 rows, 131,072 bytes, 1,000 microseconds.
-	BatchRows     uint32 `protobuf:"varint,6,opt,name=batch_rows,json=batchRows,proto3" json:"batch_rows,omitempty"`
-	BatchBytes    uint32 `protobuf:"varint,7,opt,name=batch_bytes,json=batchBytes,proto3" json:"batch_bytes,omitempty"`
-	LingerMicros  uint32 `protobuf:"varint,8,opt,name=linger_micros,json=lingerMicros,proto3" json:"linger_micros,omitempty"`
+	BatchRows    uint32 `protobuf:"varint,6,opt,name=batch_rows,json=batchRows,proto3" json:"batch_rows,omitempty"`
+	BatchBytes   uint32 `protobuf:"varint,7,opt,name=batch_bytes,json=batchBytes,proto3" json:"batch_bytes,omitempty"`
+	LingerMicros uint32 `protobuf:"varint,8,opt,name=linger_micros,json=lingerMicros,proto3" json:"linger_micros,omitempty"`
+	// For "csv": what separates columns, and what quotes them, one byte each. Empty: any usual separator, the double quote.
+	Delimiter     string `protobuf:"bytes,9,opt,name=delimiter,proto3" json:"delimiter,omitempty"`
+	Quote         string `protobuf:"bytes,10,opt,name=quote,proto3" json:"quote,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -907,6 +910,20 @@ func (x *SourceOpen) GetLingerMicros() uint32 {
 		return x.LingerMicros
 	}
 	return 0
+}
+
+func (x *SourceOpen) GetDelimiter() string {
+	if x != nil {
+		return x.Delimiter
+	}
+	return ""
+}
+
+func (x *SourceOpen) GetQuote() string {
+	if x != nil {
+		return x.Quote
+	}
+	return ""
 }
 
 // RestoredPartition is a partition that the last checkpoint knew: go on behind position, or, if it had ended, not at all.
@@ -3050,7 +3067,7 @@ const file_tidemark_plugin_v1_plugin_proto_rawDesc = "" +
 	"\x06credit\x18\x02 \x01(\rH\x00R\x06credit\x12+\n" +
 	"\x03ack\x18\x03 \x01(\v2\x17.tidemark.plugin.v1.AckH\x00R\x03ack\x12.\n" +
 	"\x04stop\x18\x04 \x01(\v2\x18.tidemark.plugin.v1.StopH\x00R\x04stopB\t\n" +
-	"\arequest\"\xb5\x02\n" +
+	"\arequest\"\xe9\x02\n" +
 	"\n" +
 	"SourceOpen\x12,\n" +
 	"\x04open\x18\x01 \x01(\v2\x18.tidemark.plugin.v1.OpenR\x04open\x12\x18\n" +
@@ -3063,7 +3080,10 @@ const file_tidemark_plugin_v1_plugin_proto_rawDesc = "" +
 	"batch_rows\x18\x06 \x01(\rR\tbatchRows\x12\x1f\n" +
 	"\vbatch_bytes\x18\a \x01(\rR\n" +
 	"batchBytes\x12#\n" +
-	"\rlinger_micros\x18\b \x01(\rR\flingerMicros\"Y\n" +
+	"\rlinger_micros\x18\b \x01(\rR\flingerMicros\x12\x1c\n" +
+	"\tdelimiter\x18\t \x01(\tR\tdelimiter\x12\x14\n" +
+	"\x05quote\x18\n" +
+	" \x01(\tR\x05quote\"Y\n" +
 	"\x11RestoredPartition\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1a\n" +
 	"\bposition\x18\x02 \x01(\fR\bposition\x12\x14\n" +
