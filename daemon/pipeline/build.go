@@ -40,6 +40,9 @@ func (p *Pipeline) build(ctx context.Context) (_ *attempt, err error) {
 		names = append(names, s.Name)
 	}
 	a.places = newPlaces(names)
+	for i, s := range p.plan.Sources {
+		a.places.clocked[i] = s.Rule == plan.ProcessingTime
+	}
 	if err := a.openState(); err != nil {
 		return nil, err
 	}
@@ -397,7 +400,7 @@ func (a *attempt) makeLane(ctx context.Context, number uint32, s *plan.Source, a
 	}
 	open := wire.SourceOpen{
 		Plugin: s.Plugin.Name, Options: s.Plugin.Options, Place: place,
-		Framing:   wire.Framing{Format: s.Framing, MaxRecord: s.MaxRecord},
+		Framing:   framing(s),
 		BatchRows: a.plan.BatchRows, BatchBytes: int(min(a.plan.BatchBytes, math.MaxInt32)), Linger: a.plan.Linger,
 	}
 	for name, r := range restored.partitions {
@@ -423,4 +426,19 @@ func (a *attempt) makeLane(ctx context.Context, number uint32, s *plan.Source, a
 		a.onClose(c.journal.Close)
 	}
 	return newLane(c), nil
+}
+
+// framing is what a source has to know to cut its bytes where the decoder expects it.
+func framing(s *plan.Source) wire.Framing {
+	f := wire.Framing{Format: s.Framing, MaxRecord: s.MaxRecord}
+	if s.Framing == "csv" && s.Decode != nil && s.Decode.Format == decode.FormatCSV {
+		f.Delimiter = s.Decode.Delimiter
+		if f.Delimiter == "" {
+			f.Delimiter = ","
+		}
+		if s.Decode.Quote != "none" {
+			f.Quote = s.Decode.Quote
+		}
+	}
+	return f
 }

@@ -32,12 +32,13 @@ func (l letterInput) put(letters []deadletter.Letter) error {
 // forgotten during a run; it is safe for several goroutines.
 type places struct {
 	sources    []string
+	clocked    []bool // the times of a source's rows are the clock's, since the records have none
 	mu         sync.RWMutex
 	partitions []map[uint32]string
 }
 
 func newPlaces(sources []string) *places {
-	p := &places{sources: sources}
+	p := &places{sources: sources, clocked: make([]bool, len(sources))}
 	for range sources {
 		p.partitions = append(p.partitions, map[uint32]string{})
 	}
@@ -48,6 +49,11 @@ func (p *places) add(source, partition uint32, name string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.partitions[source][partition] = name
+}
+
+// hasClockTime reports whether the times of the source's rows say nothing about its records.
+func (p *places) hasClockTime(source uint32) bool {
+	return int(source) < len(p.clocked) && p.clocked[source]
 }
 
 func (p *places) find(source, partition uint32) (string, string) {
@@ -78,8 +84,8 @@ func (w *letterWriter) refused(b *batch.Batch) error {
 	source, partition := w.places.find(b.Source, b.Partition)
 	for _, r := range b.Rejects {
 		at := int64(-1)
-		if int(r.After) < b.N {
-			at = b.RowPosition(int(r.After))
+		if r.HasPosition {
+			at = r.Position
 		}
 		w.letters = append(w.letters, deadletter.Letter{Code: r.Code, Message: r.Message, Source: source, Partition: partition,
 			Position: at, Unit: b.Unit, EventTime: batch.NoTimestamp, Watermark: batch.NoWatermark, Raw: r.Data, RawLength: r.Length})
@@ -131,7 +137,7 @@ func lateRows(b *batch.Batch, rows []uint32, source, partition string) *batch.Ba
 func (w *letterWriter) row(b *batch.Batch, row int, source, partition, reason, message string, watermark int64) deadletter.Letter {
 	l := deadletter.Letter{Code: reason, Message: message, Source: source, Partition: partition, Position: b.RowPosition(row), Unit: b.Unit,
 		EventTime: batch.NoTimestamp, Watermark: watermark, Raw: b.Row(row)}
-	if row < len(b.Times) {
+	if row < len(b.Times) && !w.places.hasClockTime(b.Source) {
 		l.EventTime = b.Times[row]
 	}
 	if l.Raw == nil { // a row that never was text: its columns
