@@ -96,6 +96,15 @@ var serviceTrials = []trialCase{
 		require.Equal(t, []string{`{"id": 3, "v": "new"}`, `{"id": 4, "v": "new"}`, `{"id": 5, "v": "new"}`}, whole[len(whole)-3:])
 		require.Equal(t, []string{`{"id": 1, "v": "whole"}`, `{"id": 2, "v": "whole"}`}, whole[:2])
 		require.LessOrEqual(t, len(whole), 6, "the old half stands alone, if at all")
+
+		require.NoError(t, os.Remove(t.path("out.jsonl")))
+		p := t.start("follow.toml")
+		t.until("rows", func() bool { return t.linesIn("out.jsonl") == 3 })
+		q := t.tidemark([]string{"run", "--state", "other", "follow.toml"})
+		t.until("it is told", func() bool { return strings.Contains(q.err.String(), "out.jsonl is being written by another") })
+		q.kill()
+		p.stop()
+		require.Equal(t, 3, t.linesIn("out.jsonl"))
 	}},
 	{"093-nul-byte-for-postgresql", func(t *trial) {
 		r := t.receiver()
