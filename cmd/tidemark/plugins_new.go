@@ -67,7 +67,10 @@ func (a *app) pluginsNew(ctx context.Context, kindText, name string, o newOption
 		a.print(map[string]any{"dir": s.Dir, "files": files, "sdk": s.SDK.String(), "tidy": tidy})
 		return nil
 	}
-	fmt.Fprintf(a.stdout, "%s: %s\nit uses %s\n\nnext:\n    cd %s\n", s.Dir, strings.Join(files, ", "), s.SDK, s.Dir)
+	fmt.Fprintf(a.stdout, "%s: %s\nit uses %s\n\nnext:\n", s.Dir, strings.Join(files, ", "), s.SDK)
+	if s.Dir != "." {
+		fmt.Fprintf(a.stdout, "    cd %s\n", s.Dir)
+	}
 	if !tidy && s.SDK.Checkout == "" {
 		fmt.Fprintln(a.stdout, "    go mod tidy")
 	}
