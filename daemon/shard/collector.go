@@ -2,6 +2,7 @@ package shard
 
 import (
 	"context"
+	"math"
 	"slices"
 
 	"github.com/tidemark-stream/tidemark/sdk/batch"
@@ -83,10 +84,23 @@ func (s *Stage) handOn(m *Message, replies []*reply, before int64) error {
 	if rows == 0 && len(m.marks) == 0 {
 		return nil
 	}
-	out := merge(m, replies, rows)
-	out.Before = before
-	return s.cfg.Downstream.Results(out)
+	if rows <= s.cfg.resultRows {
+		out := merge(m, replies, rows)
+		out.Before = before
+		return s.cfg.Downstream.Results(out)
+	}
+	g := newMerging(m, replies, before)
+	for g.left = rows; g.left > 0; {
+		if err := s.cfg.Downstream.Results(g.piece(s.cfg.resultRows)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
+
+// defaultResultRows bounds a batch of results. A window can give a result for each of millions of keys; as one batch they would be copied, written
+// as text and stored in one piece, each of them as large as the window itself.
+const defaultResultRows = 4096
 
 // firings counts the firings of one message: segments of different shards with the same place and window are one.
 func firings(replies []*reply) int64 {
@@ -147,36 +161,75 @@ func without(sel, drop []uint32) []uint32 {
 // merge builds the batch of results of one message: the shards' segments in order, and the message's marks, each behind the
 // results it fired.
 func merge(m *Message, replies []*reply, rows int) *batch.Batch {
-	var out *batch.Batch
-	var ends []uint32 // number of rows after each step that has some, as (step, rows) pairs
-	if only := onlyOne(replies, rows); only != nil {
-		out, only.results = only.results, nil
-		for _, seg := range only.segments {
-			ends = append(ends, seg.step, seg.To)
-		}
-	} else {
-		out = batch.Get()
-		next := make([]int, len(replies))
-		for out.N < rows {
-			best := -1
-			for i, r := range replies {
-				if next[i] < len(r.segments) && (best < 0 || r.segments[next[i]].before(replies[best].segments[next[best]])) {
-					best = i
-				}
+	only := onlyOne(replies, rows)
+	if only == nil {
+		g := newMerging(m, replies, batch.NoWatermark)
+		g.left = rows
+		return g.piece(rows)
+	}
+	g := merging{marks: m.marks}
+	out := only.results
+	only.results = nil
+	at := uint32(0)
+	for _, seg := range only.segments {
+		g.mark(out, at, seg.step)
+		at = seg.To
+	}
+	g.mark(out, at, lastStep)
+	return out
+}
+
+// merging brings the results of all shards into one order, a batch after the other.
+type merging struct {
+	replies []*reply
+	next    []int    // the segment of each reply that comes next
+	from    []uint32 // what has been taken of it
+	marks   []batch.Mark
+	marked  int // how many marks have been placed
+	before  int64
+	left    int // rows
+}
+
+// lastStep comes after all steps of a message.
+const lastStep = math.MaxUint32
+
+func newMerging(m *Message, replies []*reply, before int64) *merging {
+	return &merging{replies: replies, next: make([]int, len(replies)), from: make([]uint32, len(replies)), marks: m.marks, before: before}
+}
+
+// mark places the marks whose results all come before a step, behind the row at.
+func (g *merging) mark(out *batch.Batch, at, step uint32) {
+	for ; g.marked < len(g.marks) && uint32(2*g.marked+1) < step; g.marked++ {
+		out.Marks = append(out.Marks, batch.Mark{After: at, Watermark: g.marks[g.marked].Watermark})
+	}
+}
+
+// piece takes up to most rows. The last piece ends with the marks that are left.
+func (g *merging) piece(most int) *batch.Batch {
+	out := batch.Get()
+	out.Before = g.before
+	for out.N < most && g.left > 0 {
+		best := -1
+		for i, r := range g.replies {
+			if g.next[i] < len(r.segments) && (best < 0 || r.segments[g.next[i]].before(g.replies[best].segments[g.next[best]])) {
+				best = i
 			}
-			seg := replies[best].segments[next[best]]
-			next[best]++
-			out.AppendRows(replies[best].results, int(seg.From), int(seg.To))
-			ends = append(ends, seg.step, uint32(out.N))
+		}
+		seg := g.replies[best].segments[g.next[best]]
+		g.mark(out, uint32(out.N), seg.step)
+		from := max(seg.From, g.from[best])
+		to := min(seg.To, from+uint32(most-out.N))
+		out.AppendRows(g.replies[best].results, int(from), int(to))
+		g.left -= int(to - from)
+		if g.from[best] = to; to == seg.To {
+			g.next[best]++
 		}
 	}
-	at, k := uint32(0), 0
-	for i, mark := range m.marks {
-		for k < len(ends) && ends[k] <= uint32(2*i+1) {
-			at = ends[k+1]
-			k += 2
-		}
-		out.Marks = append(out.Marks, batch.Mark{After: at, Watermark: mark.Watermark})
+	if g.left == 0 {
+		g.mark(out, uint32(out.N), lastStep)
+	}
+	if n := len(out.Marks); n > 0 {
+		g.before = out.Marks[n-1].Watermark
 	}
 	return out
 }

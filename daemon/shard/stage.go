@@ -47,6 +47,8 @@ type Config struct {
 	Downstream Downstream
 	// Watermark is where the stage stands at the start: batch.NoWatermark, or what a checkpoint says.
 	Watermark int64
+
+	resultRows int // in one batch of results; tests make it small
 }
 
 // Stage is a keyed operator with its shards. Create it with New, call Run once.
@@ -88,6 +90,9 @@ func (in *Input) IsIdle() bool { return in.idle.Load() }
 
 // New makes a stage. Operators are made here, so that state can be restored into them before Run (see Operator).
 func New(cfg Config) (*Stage, error) {
+	if cfg.resultRows == 0 {
+		cfg.resultRows = defaultResultRows
+	}
 	if cfg.Clock == nil {
 		cfg.Clock = clock.System()
 	}
