@@ -36,7 +36,7 @@ func (a *app) testCommand() *cobra.Command {
 		Long: `Run test cases of pipelines on virtual time. Cases of x.toml stand in x.test.toml beside it; a directory means all such files in and
 below it, and no argument means the current one. The pipeline runs as it is, with its own decoding, assigner plugins, windows and
 checkpoints; only its sources and sinks are replaced by what the cases say and look at.`,
-		Example: "  tidemark test examples/quickstart\n  tidemark test pipelines/clicks.test.toml -run late -v",
+		Example: "  tidemark test examples/quickstart\n  tidemark test pipelines/clicks.test.toml --run late -v",
 		RunE:    func(cmd *cobra.Command, args []string) error { return a.test(cmd.Context(), args, o) },
 	}
 	cmd.Flags().StringVar(&o.only, "run", "", "only cases whose names match this regular expression")

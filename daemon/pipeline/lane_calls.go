@@ -3,9 +3,11 @@ package pipeline
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
+	"github.com/tidemark-stream/tidemark/daemon/watermark"
 	"github.com/tidemark-stream/tidemark/sdk/batch"
 )
 
@@ -69,6 +71,7 @@ func (l *lane) call(ctx context.Context, it *item) error {
 		if l.maxAhead.Limit > 0 {
 			now := l.now()
 			l.maxAhead.Apply(it.batch, now)
+			l.counts.TooFar.Add(refuseMarkersAhead(it.batch, l.maxAhead, now))
 		}
 		if l.jumps != nil {
 			return l.callAll(ctx, l.jumps.Apply(it.batch, nil))
@@ -148,12 +151,51 @@ func (l *lane) callBatch(ctx context.Context, it *item) error {
 
 func (l *lane) assign(ctx context.Context, it *item) error {
 	l.ward.give(it.batch)
+	present(it.batch, l.columns[0].computed)
 	if err := l.assigner.Assign(it.batch); err != nil {
 		l.ward.failed(ctx, err)
 		return err
 	}
 	it.answered = true
 	return send(ctx, l.assigned, it)
+}
+
+// Columns that assigners which read markers ask for, by the names of their options.
+const (
+	markerOption    = "marker"
+	watermarkOption = "watermark"
+)
+
+// refuseMarkersAhead refuses markers whose watermark is further ahead of the clock than max_ahead, and returns how many. It has to be done
+// before the assigner sees them: one that has believed such a watermark lets no lower one through any more.
+func refuseMarkersAhead(b *batch.Batch, g watermark.MaxAhead, now int64) int64 {
+	is, value := b.Column(markerOption), b.Column(watermarkOption)
+	if is == nil || value == nil || value.Present&(1<<batch.Time) == 0 {
+		return 0
+	}
+	ahead := func(r int) bool {
+		if is.Kinds[r] != batch.Bool || is.Bits[r] == 0 || value.Kinds[r] != batch.Time {
+			return false
+		}
+		_, dropped := g.Marks([]batch.Mark{{Watermark: int64(value.Bits[r])}}, now)
+		return dropped > 0
+	}
+	any := false
+	for r := range b.N {
+		any = any || ahead(r)
+	}
+	if !any { // mostly; an explicit selection would cost every reader
+		return 0
+	}
+	from := len(b.Bad)
+	for _, r := range b.Select() {
+		if w := int64(value.Bits[r]); ahead(int(r)) {
+			b.Refuse(int(r), watermark.CodeTooFarAhead, fmt.Sprintf("the marker's watermark %s is further ahead of the clock than max_ahead (%s)", watermark.FormatTime(w), g.Limit))
+			b.Times[r] = batch.NoTimestamp
+		}
+	}
+	b.Narrow(from)
+	return int64(len(b.Bad) - from)
 }
 
 // callAll goes on with what came out of the jump guard: batches of any partition, since partitions can vouch for each other.
