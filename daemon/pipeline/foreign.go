@@ -324,10 +324,8 @@ func (a *attempt) openForeign(ctx context.Context, s *plan.Step) error {
 	}
 	if n := a.graph.inputs[s.Name]; n > 1 {
 		t.valve = watermark.NewValve(n, 1, 0)
-		if old := a.restored.Snapshot.Stages[s.Name]; len(old.Valve) > 0 {
-			if err := t.valve.Restore(old.Valve); err != nil {
-				return err
-			}
+		if err := a.graph.restoreInputs(s.Name, t.valve, a.restored.Snapshot.Stages[s.Name].Valve); err != nil {
+			return err
 		}
 	}
 	t.node = newSinkNode(a.ctx, s.Name, a.graph.inputs[s.Name], nil, t.cut)

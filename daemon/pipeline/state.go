@@ -127,10 +127,8 @@ func words(p plan.Part) string {
 func (a *attempt) restoreStage(n *stageNode, cfg shard.Config) (err error) {
 	if s, ok := a.restored.Snapshot.Stages[n.step.Name]; ok {
 		cfg.Watermark = s.Watermark
-		if n.valve != nil && len(s.Valve) > 0 {
-			if err := n.valve.Restore(s.Valve); err != nil {
-				return err
-			}
+		if err := a.graph.restoreInputs(n.step.Name, n.valve, s.Valve); err != nil {
+			return err
 		}
 	}
 	if n.stage, err = shard.New(cfg); err != nil {
@@ -192,7 +190,7 @@ func (a *attempt) commit(ctx context.Context, c *cut) error {
 		out.Snapshot.Sources[name] = s
 	}
 	for name, s := range c.stages {
-		out.Snapshot.Stages[name] = checkpoint.Stage{Watermark: s.watermark, Valve: s.valve}
+		out.Snapshot.Stages[name] = checkpoint.Stage{Watermark: s.watermark, Valve: a.graph.storeInputs(name, s.valve)}
 	}
 	for _, p := range c.parts {
 		out.Parts = append(out.Parts, p)

@@ -74,17 +74,40 @@ func (v *Valve) Snapshot(out []byte) []byte {
 // Restore sets a valve with the same number of inputs to a snapshot. It announces nothing. On an error nothing has changed.
 func (v *Valve) Restore(snapshot []byte) error {
 	r := reader{rest: snapshot}
-	output, n := r.output(valveVersion)
-	if !r.bad && n != uint64(len(v.inputs)) {
+	if _, n := r.output(valveVersion); !r.bad && n != uint64(len(v.inputs)) {
 		return fmt.Errorf("watermark: snapshot of a valve with %d inputs, this one has %d", n, len(v.inputs))
 	}
-	inputs := make([]valveInput, len(v.inputs))
-	for i := range inputs {
+	was := make([]int, len(v.inputs))
+	for i := range was {
+		was[i] = i
+	}
+	return v.RestoreInputs(snapshot, was)
+}
+
+// RestoreInputs sets a valve to a snapshot of one with other inputs: input i was input was[i] there; a negative number is a new one, which
+// begins active and without a watermark, so the output waits for it. What the snapshot's other inputs said is forgotten. It announces
+// nothing. On an error nothing has changed.
+func (v *Valve) RestoreInputs(snapshot []byte, was []int) error {
+	r := reader{rest: snapshot}
+	output, n := r.output(valveVersion)
+	var before []valveInput
+	for ; n > 0 && !r.bad; n-- {
 		flags, w := r.byte(), r.varint()
-		inputs[i] = valveInput{watermark: w, idle: flags&flagIdle != 0, ended: flags&flagEnded != 0, unaligned: flags&flagUnaligned != 0}
+		before = append(before, valveInput{watermark: w, idle: flags&flagIdle != 0, ended: flags&flagEnded != 0, unaligned: flags&flagUnaligned != 0})
 	}
 	if err := r.end("valve"); err != nil {
 		return err
+	}
+	inputs := NewValve(len(v.inputs), 1, 0).inputs
+	for i, j := range was {
+		switch {
+		case j >= len(before):
+			return fmt.Errorf("restore valve: there was no input %d: %w", j, ErrSnapshot)
+		case j >= 0:
+			inputs[i] = before[j]
+		default:
+			output.idle = false // a new input is active
+		}
 	}
 	v.output, v.inputs = output, inputs
 	v.coalesce = NewCoalescer(v.coalesce.granularity, v.coalesce.offset)

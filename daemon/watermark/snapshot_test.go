@@ -62,3 +62,34 @@ func TestWhatIsNoSnapshotIsRefused(t *testing.T) {
 	require.Zero(t, p.Len())
 	require.ErrorContains(t, v.Restore([]byte{1, 0, 0, 3, 0, 0, 0, 0, 0, 0}), "3 inputs, this one has 2")
 }
+
+// A valve that goes on with other inputs: those that stay keep what they said, a new one holds the output until it speaks, one that has
+// gone holds nothing any more.
+func TestValveGoesOnWithOtherInputs(t *testing.T) {
+	before := NewValve(2, 1, 0)
+	before.Watermark(0, 10, nil)
+	before.Watermark(1, 20, nil)
+	require.EqualValues(t, 10, before.Current())
+	snapshot := before.Snapshot(nil)
+
+	more := NewValve(3, 1, 0) // a new one, and the two in the other order
+	require.NoError(t, more.RestoreInputs(snapshot, []int{-1, 1, 0}))
+	require.EqualValues(t, 10, more.Current())
+	require.Empty(t, more.Watermark(2, 30, nil), "the new input has said nothing")
+	require.Equal(t, []Event{{Kind: Rise, Watermark: 15}}, more.Watermark(0, 15, nil))
+	require.Equal(t, []Event{{Kind: Rise, Watermark: 20}}, more.Watermark(0, 40, nil))
+
+	fewer := NewValve(1, 1, 0)
+	require.NoError(t, fewer.RestoreInputs(snapshot, []int{1}))
+	require.EqualValues(t, 10, fewer.Current())
+	require.Equal(t, []Event{{Kind: Rise, Watermark: 25}}, fewer.Watermark(0, 25, nil))
+
+	before.Idle(0, nil)
+	before.Idle(1, nil)
+	require.True(t, before.IsIdle())
+	require.NoError(t, more.RestoreInputs(before.Snapshot(nil), []int{0, 1, -1}))
+	require.False(t, more.IsIdle())
+
+	require.ErrorIs(t, fewer.RestoreInputs(snapshot, []int{2}), ErrSnapshot)
+	require.EqualValues(t, 25, fewer.Current(), "nothing has changed")
+}
