@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -43,7 +44,7 @@ func (a *app) daemon(ctx context.Context, file string) error {
 	a.warnings(problems.All())
 	log := logger(a.stderr, cfg.Log.Level, cfg.Log.Format == "json")
 	a.pluginDirs = append(a.pluginDirs, cfg.PluginDirs...)
-	h, err := host.New(host.Settings{Shipped: plugins.All(), Dirs: a.pluginDirs, Log: log})
+	h, err := host.New(host.Settings{Shipped: plugins.All(), Dirs: a.pluginDirs, Policies: cfg.Plugins, PoliciesBase: filepath.Dir(file), Log: log})
 	if err != nil {
 		return &exitError{code: exitEnvironment, err: err}
 	}

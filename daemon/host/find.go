@@ -31,9 +31,10 @@ type Plugins struct {
 	base     string
 }
 
-// Plugins makes a view. policies may be nil; paths in them are relative to base, the folder of the file that they stand in.
+// Plugins makes a view. policies may be nil; paths in them are relative to base, the folder of the file that they stand in. Where they say
+// nothing, those of the daemon count.
 func (h *Host) Plugins(policies []*config.PluginPolicy, base string) *Plugins {
-	return &Plugins{host: h, policies: policies, base: base}
+	return &Plugins{host: h, policies: layered(policies, h.policies), base: base}
 }
 
 // Entry is a plugin that was found.

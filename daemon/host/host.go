@@ -14,6 +14,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 	"github.com/tidemark-stream/tidemark/daemon/clock"
+	"github.com/tidemark-stream/tidemark/daemon/config"
 	"github.com/tidemark-stream/tidemark/sdk"
 	"github.com/tidemark-stream/tidemark/sdk/wire"
 )
@@ -22,6 +23,11 @@ import (
 type Settings struct {
 	Shipped []sdk.Plugin // the plugins in the daemon's own binary
 	Dirs    []string     // plugin directories; the first one that has a plugin counts
+
+	// Policies are those of the daemon's file, for all pipelines; what a pipeline's file says goes first. Paths in them are relative to
+	// PoliciesBase.
+	Policies     []*config.PluginPolicy
+	PoliciesBase string
 
 	// Executable and ServeArgs start the daemon's binary so that it serves Shipped; default: os.Executable and "serve-plugins".
 	Executable string
@@ -44,6 +50,7 @@ const ServeCommand = "serve-plugins"
 type Host struct {
 	shipped    []sdk.Plugin
 	dirs       []string
+	policies   []*config.PluginPolicy // of the daemon; paths are absolute
 	executable string
 	serveArgs  []string
 	log        hclog.Logger
@@ -74,6 +81,13 @@ func New(s Settings) (*Host, error) {
 		startTimeout: or(s.StartTimeout, 10*time.Second), callTimeout: or(s.CallTimeout, time.Minute),
 		healthInterval: or(s.HealthInterval, 5*time.Second), healthTimeout: or(s.HealthTimeout, 10*time.Second),
 		processes: map[*process]struct{}{}, described: map[string]describedFile{}}
+	for _, p := range s.Policies {
+		absolutely := *p
+		if p.Path != "" {
+			absolutely.Path = absolute(p.Path, s.PoliciesBase)
+		}
+		h.policies = append(h.policies, &absolutely)
+	}
 	if h.log == nil {
 		h.log = hclog.NewNullLogger()
 	}
