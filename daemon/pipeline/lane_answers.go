@@ -105,7 +105,9 @@ func (l *lane) combineItem(it *item, got wire.AssignerEvent, now int64) {
 	case addedItem:
 		l.combine.Add(it.partition, now)
 		if s, ok := l.restored[it.name]; ok && s.watermark != batch.NoWatermark {
-			l.events = l.combine.Update(it.partition, s.watermark, now, l.events)
+			// It does not count before something else happens: the others of the last run are still to be announced, and one that is
+			// behind this one must not find the source's watermark beyond its own.
+			l.combine.Defer(it.partition, s.watermark, now)
 		}
 	case endedItem:
 		l.combine.End(it.partition, now)
