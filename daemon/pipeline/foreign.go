@@ -139,6 +139,7 @@ func (t *foreign) process(b *batch.Batch, letters *letterWriter) error {
 func (t *foreign) ask(b *batch.Batch, letters *letterWriter) error {
 	t.ward.give(b)
 	if err := t.plugin.Process(b); err != nil {
+		err = reason(t.node.ctx, err)
 		t.ward.failed(t.node.ctx, err)
 		return err
 	}
@@ -201,7 +202,7 @@ func (t *foreign) cut(barrier uint64) error {
 		}
 		t.ward.barrier(barrier)
 		if err := t.plugin.Barrier(barrier); err != nil {
-			return err
+			return reason(t.node.ctx, err)
 		}
 		it.asked = true
 	}

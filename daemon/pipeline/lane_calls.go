@@ -80,7 +80,7 @@ func (l *lane) call(ctx context.Context, it *item) error {
 	case addedItem:
 		if assign {
 			if err := l.assigner.AddPartition(it.partition, it.name, l.restored[it.name].assigner); err != nil {
-				return err
+				return reason(ctx, err)
 			}
 			l.open = append(l.open, it.partition)
 		}
@@ -99,7 +99,7 @@ func (l *lane) call(ctx context.Context, it *item) error {
 				}
 			}
 			if err := l.assigner.RemovePartition(it.partition); err != nil {
-				return err
+				return reason(ctx, err)
 			}
 			l.open = slices.DeleteFunc(l.open, func(p uint32) bool { return p == it.partition })
 		}
@@ -124,7 +124,7 @@ func (l *lane) call(ctx context.Context, it *item) error {
 		if assign {
 			l.ward.barrier(it.barrier)
 			if err := l.assigner.Barrier(it.barrier); err != nil {
-				return err
+				return reason(ctx, err)
 			}
 			it.answered = true
 		}
@@ -153,6 +153,7 @@ func (l *lane) assign(ctx context.Context, it *item) error {
 	l.ward.give(it.batch)
 	present(it.batch, l.columns[0].computed)
 	if err := l.assigner.Assign(it.batch); err != nil {
+		err = reason(ctx, err)
 		l.ward.failed(ctx, err)
 		return err
 	}
@@ -210,7 +211,7 @@ func (l *lane) callAll(ctx context.Context, batches []*batch.Batch) error {
 
 func (l *lane) callTick(ctx context.Context, partitions []uint32) error {
 	if err := l.assigner.Tick(partitions); err != nil {
-		return err
+		return reason(ctx, err)
 	}
 	return send(ctx, l.assigned, &item{kind: tickItem, answered: true})
 }

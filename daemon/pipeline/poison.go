@@ -3,7 +3,9 @@ package pipeline
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -151,6 +153,16 @@ func (w *ward) failed(ctx context.Context, err error) {
 }
 
 func (w *ward) look() { w.watchful.Store(len(w.suspects)+len(w.convicts) > 0) }
+
+// reason turns the error of a call into the reason for it. A call that only finds the plugin closed leaves the word to whoever receives its
+// answers, and waits for the end that this brings.
+func reason(ctx context.Context, err error) error {
+	if errors.Is(err, io.ErrClosedPipe) || errors.Is(err, io.EOF) {
+		<-ctx.Done()
+		return context.Cause(ctx)
+	}
+	return err
+}
 
 // id knows a row again in another attempt; w.mu is held.
 func (w *ward) id(b *batch.Batch, row int) recordID {

@@ -9,7 +9,9 @@ import (
 
 	pluginv1 "github.com/tidemark-stream/tidemark/sdk/proto/tidemark/plugin/v1"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/experimental"
+	"google.golang.org/grpc/status"
 )
 
 // DialOptions are what the daemon's half needs of a gRPC connection.
@@ -121,6 +123,11 @@ func (c *Client) ended(ctx context.Context, err error) error {
 		err = io.ErrUnexpectedEOF
 	}
 	return c.explain(err)
+}
+
+// nonsense is the error for an answer that cannot be: the host tells whose it was.
+func (c *Client) nonsense(format string, args ...any) error {
+	return c.explain(status.Errorf(codes.Internal, format, args...))
 }
 
 func wireOpen(plugin string, options []byte, place Place) *pluginv1.Open {

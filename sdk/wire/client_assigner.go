@@ -3,7 +3,6 @@ package wire
 import (
 	"context"
 	"encoding/binary"
-	"fmt"
 	"io"
 
 	"github.com/tidemark-stream/tidemark/sdk/batch"
@@ -147,14 +146,14 @@ func (a *assignerClient) receive() (AssignerEvent, error) {
 	select {
 	case q = <-a.asked:
 	default:
-		return AssignerEvent{}, fmt.Errorf("assigner: %w", errUnexpected)
+		return AssignerEvent{}, a.client.nonsense("%v", errUnexpected)
 	}
 	e := AssignerEvent{Kind: q.kind, Batch: q.batch, Barrier: q.barrier}
 	switch {
 	case q.kind == Assigned && a.in.isAssigned:
 		b := q.batch
 		if err := a.in.check(b.Alive()); err != nil {
-			return e, fmt.Errorf("assigner: %w", err)
+			return e, a.client.nonsense("%v", err)
 		}
 		var times []int64
 		if len(a.in.times) > 0 {
@@ -167,7 +166,7 @@ func (a *assignerClient) receive() (AssignerEvent, error) {
 	case q.kind == Ticked && !a.in.isAssigned && a.in.control.GetTicked() != nil:
 		values := a.in.control.GetTicked().GetWatermarks()
 		if len(values) != 8*len(q.partitions) {
-			return e, fmt.Errorf("assigner: it was asked for %d watermarks and returned %d bytes", len(q.partitions), len(values))
+			return e, a.client.nonsense("it was asked for %d watermarks and returned %d bytes", len(q.partitions), len(values))
 		}
 		for i, p := range q.partitions {
 			e.Watermarks = append(e.Watermarks, PartitionWatermark{Partition: p, Watermark: int64(binary.LittleEndian.Uint64(values[8*i:]))})
@@ -176,14 +175,14 @@ func (a *assignerClient) receive() (AssignerEvent, error) {
 	case q.kind == Snapshot && !a.in.isAssigned && a.in.control.GetSnapshot() != nil:
 		s := a.in.control.GetSnapshot()
 		if s.GetId() != q.barrier {
-			return e, fmt.Errorf("assigner: it answered barrier %d with the state of %d", q.barrier, s.GetId())
+			return e, a.client.nonsense("it answered barrier %d with the state of %d", q.barrier, s.GetId())
 		}
 		for _, p := range s.GetPartitions() {
 			e.States = append(e.States, PartitionState{Partition: p.GetPartition(), State: p.GetState()})
 		}
 		return e, nil
 	}
-	return e, fmt.Errorf("assigner: %w", errUnexpected)
+	return e, a.client.nonsense("%v", errUnexpected)
 }
 
 func (a *assignerClient) Close() error {

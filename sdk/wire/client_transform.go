@@ -3,7 +3,6 @@ package wire
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 
 	"github.com/tidemark-stream/tidemark/sdk/batch"
@@ -123,7 +122,7 @@ func (t *transformClient) receive() (TransformEvent, error) {
 	select {
 	case q = <-t.asked:
 	default:
-		return TransformEvent{}, fmt.Errorf("transform: %w", errUnexpected)
+		return TransformEvent{}, t.client.nonsense("%v", errUnexpected)
 	}
 	switch {
 	case q.kind == Assigned && t.in.transformed:
@@ -132,13 +131,13 @@ func (t *transformClient) receive() (TransformEvent, error) {
 		err := errors.Join(CheckTransformed(&t.in.origin, out.N, n), checkRows("a refused row", rowsOf(t.in.bad), n))
 		if err != nil {
 			out.Release()
-			return TransformEvent{}, fmt.Errorf("transform: %w", err)
+			return TransformEvent{}, t.client.nonsense("%v", err)
 		}
 		return TransformEvent{In: q.batch, Out: out, Origin: ApplyTransformed(q.batch, out, t.in.origin, t.in.bad)}, nil
 	case q.kind == Snapshot && !t.in.transformed && t.in.control.GetSnapshot() != nil:
 		s := t.in.control.GetSnapshot()
 		if s.GetId() != q.barrier {
-			return TransformEvent{}, fmt.Errorf("transform: it answered barrier %d with the state of %d", q.barrier, s.GetId())
+			return TransformEvent{}, t.client.nonsense("it answered barrier %d with the state of %d", q.barrier, s.GetId())
 		}
 		e := TransformEvent{Barrier: q.barrier}
 		for _, p := range s.GetPartitions() {
@@ -146,7 +145,7 @@ func (t *transformClient) receive() (TransformEvent, error) {
 		}
 		return e, nil
 	}
-	return TransformEvent{}, fmt.Errorf("transform: %w", errUnexpected)
+	return TransformEvent{}, t.client.nonsense("%v", errUnexpected)
 }
 
 func (t *transformClient) Close() error {
