@@ -71,7 +71,9 @@ func (l *lyingAssigner) Recv() (wire.AssignerEvent, error) {
 		if !l.due(int64(ids.Bits[i])) {
 			continue
 		}
-		if l.How == "fewer" {
+		if ev.Unchanged = false; l.How == "fewer" && ev.Batch.N == 1 {
+			ev.Batch.Times = append(ev.Batch.Times, 0) // none at all would be allowed
+		} else if l.How == "fewer" {
 			ev.Batch.Times = ev.Batch.Times[:len(ev.Batch.Times)-1]
 		} else {
 			ev.Batch.Marks = append(ev.Batch.Marks, batch.Mark{After: uint32(ev.Batch.N), Watermark: 1000}, batch.Mark{After: uint32(ev.Batch.N), Watermark: 500})

@@ -19,6 +19,9 @@ import (
 	"github.com/tidemark-stream/tidemark/sdk/wire"
 )
 
+// stderr is the real one: go-plugin puts a pipe in its place, in which the last words of a process are lost.
+var stderr = os.Stderr
+
 func main() {
 	switch os.Getenv("MISBEHAVE") {
 	case "":
@@ -99,7 +102,7 @@ func (m misbehaviour) event(e Event) {
 	}
 	switch m.How {
 	case "exit":
-		fmt.Fprintln(os.Stderr, "event", e.ID, "is my last")
+		fmt.Fprintln(stderr, "event", e.ID, "is my last")
 		os.Exit(3)
 	case "panic":
 		panic(fmt.Sprint("event ", e.ID, " is my last"))
