@@ -79,9 +79,11 @@ func (r Record) Names() []string {
 	if r.own != nil {
 		return sortedKeys(r.own)
 	}
-	names := make([]string, len(r.b.Columns))
+	names := make([]string, 0, len(r.b.Columns))
 	for i := range r.b.Columns {
-		names[i] = r.b.Columns[i].Name
+		if name := r.b.Columns[i].Name; !batch.IsAside(name) {
+			names = append(names, name)
+		}
 	}
 	return names
 }

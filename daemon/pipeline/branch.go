@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"slices"
 	"sync/atomic"
 
 	"github.com/tidemark-stream/tidemark/daemon/transform"
@@ -64,7 +65,8 @@ func inPlace(step func(b *batch.Batch) transform.Counts) func(*batch.Batch, func
 	}
 }
 
-// columnsBranch computes columns that a reader wants and that rows do not have as such.
+// columnsBranch computes columns that a reader wants and that rows do not have as such. A column that is there under the name of a computed
+// one is not what the reader means, and it does not see it: the option of a plugin hides the field it is named like.
 type columnsBranch struct {
 	computed []computedColumn
 	counts   *stepCounts // nil in front of a sink
@@ -75,11 +77,19 @@ type columnsBranch struct {
 func (c *columnsBranch) prepare(b *batch.Batch, out []prepared) []prepared {
 	f := b.Fork()
 	b.Release()
-	from := len(f.Bad)
+	from, given := len(f.Bad), len(f.Columns)
 	for i := range c.computed {
-		k := &c.computed[i]
-		k.eval.Eval(f, f.AddColumn(k.name))
+		// Its name would stand in the way of a field that the expression reads.
+		c.computed[i].eval.Eval(f, f.AddColumn(""))
 	}
+	for i := range c.computed {
+		f.Columns[given+i].Name = c.computed[i].name
+	}
+	seen := 0
+	f.Columns = slices.DeleteFunc(f.Columns, func(col batch.Column) bool {
+		seen++
+		return seen <= given && slices.ContainsFunc(c.computed, func(k computedColumn) bool { return k.name == col.Name })
+	})
 	if len(f.Bad) > from {
 		if c.counts != nil {
 			c.counts.Rejected.Add(int64(len(f.Bad) - from))

@@ -121,15 +121,19 @@ func (c *columnizer) Columns(b *batch.Batch, now int64) (deferred []batch.BadRow
 
 // compute evaluates a column for an assigner plugin.
 func (c *columnizer) compute(b *batch.Batch, k *computedColumn) {
-	if !k.time {
-		if k.read == k.name && b.Column(k.name) != nil {
+	name := k.name
+	if b.Column(name) != nil {
+		if k.read == name && !k.time {
 			return
 		}
-		k.eval.Eval(b, b.AddColumn(k.name))
+		name = batch.Aside(name) // see present
+	}
+	if !k.time {
+		k.eval.Eval(b, b.AddColumn(name))
 		return
 	}
 	// A time: rows where there is none, or something that is no time, keep what they have; the plugin refuses them if it needs it.
-	raw := b.AddColumn(k.name)
+	raw := b.AddColumn(name)
 	k.eval.Eval(b, raw)
 	view := b.Fork()
 	sel := view.Select()[:0]

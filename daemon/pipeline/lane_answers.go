@@ -50,6 +50,7 @@ func (l *lane) answer(ctx context.Context, it *item) error {
 			return err
 		}
 		if it.kind == batchItem {
+			present(it.batch, l.columns[0].computed)
 			l.ward.took()
 		}
 	}

@@ -1,6 +1,11 @@
 package transform
 
-import "github.com/tidemark-stream/tidemark/sdk/batch"
+import (
+	"slices"
+	"strings"
+
+	"github.com/tidemark-stream/tidemark/sdk/batch"
+)
 
 // MapSettings says how records are changed: Set first, over the record as it came in; then Rename, then Drop or Keep.
 type MapSettings struct {
@@ -52,6 +57,7 @@ func (m *Map) Apply(b *batch.Batch) Counts {
 		m.order = append(m.order, i)
 	}
 	for i, a := range m.settings.Set {
+		m.outdate(b, came, a.Field)
 		b.Columns[came+i].Name = a.Field
 		m.replace(b, came, a.Field, came+i)
 	}
@@ -75,6 +81,17 @@ func (m *Map) replace(b *batch.Batch, came int, name string, i int) {
 	m.order = append(m.order, i)
 }
 
+// outdate takes out the columns of the record as it came in that lie within a field that gets another value.
+func (m *Map) outdate(b *batch.Batch, came int, field string) {
+	m.order = slices.DeleteFunc(m.order, func(i int) bool { return i < came && within(field, b.Columns[i].Name) })
+}
+
+// within says whether a path leads into a field.
+func within(field, path string) bool {
+	rest, ok := strings.CutPrefix(path, field)
+	return ok && rest != "" && (rest[0] == '.' || rest[0] == '[')
+}
+
 func (m *Map) rename(b *batch.Batch, r Rename) {
 	at := -1
 	for _, i := range m.order {
@@ -87,7 +104,7 @@ func (m *Map) rename(b *batch.Batch, r Rename) {
 	}
 	kept := m.order[:0]
 	for _, i := range m.order {
-		if i == at || b.Columns[i].Name != r.To {
+		if name := b.Columns[i].Name; i == at || name != r.To && !within(r.To, name) && !within(r.From, name) {
 			kept = append(kept, i)
 		}
 	}
@@ -111,7 +128,7 @@ func (m *Map) drop(b *batch.Batch) {
 	for _, name := range m.settings.Drop {
 		kept := m.order[:0]
 		for _, i := range m.order {
-			if b.Columns[i].Name != name {
+			if b.Columns[i].Name != name && !within(name, b.Columns[i].Name) {
 				kept = append(kept, i)
 			}
 		}

@@ -128,7 +128,7 @@ func (u *Unnest) finish(out, b *batch.Batch, elems batch.Column) {
 	var kept []batch.Column
 	for i := range b.Columns {
 		c := &b.Columns[i]
-		if c.Name == u.as || c.Name == u.index && u.index != "" || c.Name == u.ref.Path {
+		if c.Name == u.as || c.Name == u.index && u.index != "" || c.Name == u.ref.Path || within(u.as, c.Name) || within(u.ref.Path, c.Name) {
 			continue
 		}
 		d := batch.Column{Name: c.Name, Present: c.Present, Kinds: make([]batch.Kind, n), Bits: make([]uint64, n)}
