@@ -269,7 +269,7 @@ func (t *foreign) handOn(ctx context.Context, it foreignItem) error {
 	err := t.coord.contribute(ctx, it.barrier, func(c *cut) {
 		if it.asked {
 			c.stages[t.step.Name] = snap
-			c.foreign = append(c.foreign, foreignState{t.step.Name, st})
+			c.foreign = append(c.foreign, foreignState{t.step.Name, owned(t.step.Plugin.Name, st)})
 		}
 	})
 	if err != nil {
@@ -314,9 +314,13 @@ func (a *attempt) openForeign(ctx context.Context, s *plan.Step) error {
 	}
 	a.onClose(t.plugin.Close)
 	t.ward = a.ward(fmt.Sprintf("transform %s", s.Name), false)
-	st, err := a.store.Meta(foreignName(s.Name))
+	stored, err := a.store.Meta(foreignName(s.Name))
 	if err != nil {
 		return err
+	}
+	st, another := stateOf(s.Plugin.Name, stored)
+	if another != "" {
+		a.p.set.Log.Warn(beginsAnew, "component", s.Name, "plugin", s.Plugin.Name, "before", another)
 	}
 	if len(st) > 0 {
 		if err := t.plugin.Restore(st); err != nil {

@@ -170,8 +170,14 @@ func (a *attempt) restoredLane(name string) laneSnapshot {
 		return out
 	}
 	out.watermark = s.Watermark
+	plugin, before := a.plan.Source(name).AssignerName(), ""
 	for name, p := range s.Partitions {
-		out.partitions[name] = partitionState{position: p.Position, header: p.Header, assigner: p.Assigner, watermark: p.Watermark, ended: p.Ended}
+		assigner, another := stateOf(plugin, p.Assigner)
+		before = max(before, another)
+		out.partitions[name] = partitionState{position: p.Position, header: p.Header, assigner: assigner, watermark: p.Watermark, ended: p.Ended}
+	}
+	if before != "" && plugin != "" {
+		a.p.set.Log.Warn(beginsAnew, "component", name, "plugin", plugin, "before", before)
 	}
 	return out
 }
@@ -184,8 +190,11 @@ func (a *attempt) commit(ctx context.Context, c *cut) error {
 	}
 	for name, l := range c.lanes {
 		s := checkpoint.Source{Watermark: l.watermark, Guard: l.guard, Partitions: map[string]checkpoint.Partition{}}
+		plugin := a.plan.Source(name).AssignerName()
 		for name, p := range l.partitions {
-			s.Partitions[name] = checkpoint.Partition{Position: p.position, Header: p.header, Assigner: p.assigner, Watermark: p.watermark, Ended: p.ended}
+			s.Partitions[name] = checkpoint.Partition{
+				Position: p.position, Header: p.header, Assigner: owned(plugin, p.assigner), Watermark: p.watermark, Ended: p.ended,
+			}
 		}
 		out.Snapshot.Sources[name] = s
 	}

@@ -157,6 +157,14 @@ type Assigner struct {
 	Keep  bool // markers are data, too
 }
 
+// AssignerName is the name of the source's assigner plugin, "" when it has none.
+func (s *Source) AssignerName() string {
+	if s.Assigner == nil {
+		return ""
+	}
+	return s.Assigner.Name
+}
+
 // Bucket is a granularity of watermarks: w matters only if floor((w+1-Offset)/Size) rises. Size 1 means that all do.
 type Bucket struct{ Size, Offset int64 }
 
