@@ -208,6 +208,24 @@ func (a *attempt) startCoordinator() {
 		return nil
 	}
 	c.commit = a.commit
+	c.progress = a.progress
+}
+
+// progress is the coordinator's: every item that a lane has sent, every result and every row that a sink has taken moves it.
+func (a *attempt) progress() uint64 {
+	n := uint64(1)
+	for _, l := range a.lanes {
+		n += l.emitted.Load()
+	}
+	for _, s := range a.stages {
+		s.stage.Counts(func(_ int, c *shard.Counts) { n += uint64(c.Results.Load()) })
+	}
+	for _, o := range a.outlets {
+		s := o.outbox.Status()
+		n += s.Taken + s.Next
+	}
+	s := a.letters.Status()
+	return n + s.Taken + s.Next
 }
 
 // named says whose error it is.

@@ -165,6 +165,8 @@ func (a *attempt) branch(r *path) (branch, []terminal, error) {
 		}
 		if r.step != nil {
 			c.counts = a.counts.step(r.step.Name)
+		} else {
+			c.counts = &a.counts.sinks[r.sink.Name].Unwritten
 		}
 		b = c
 	}
@@ -243,7 +245,11 @@ func (a *attempt) stateless(s *plan.Step) (func(*batch.Batch, func(*batch.Batch,
 
 // sinkInput builds an input of a sink for one worker.
 func (a *attempt) sinkInput(r *path, letters *letterWriter) (*sinkInput, error) {
-	in := &sinkInput{sink: a.sinks[r.sink.Name], input: r.input, refused: letters.refused}
+	unwritten := &a.counts.sinks[r.sink.Name].Unwritten.Rejected
+	in := &sinkInput{sink: a.sinks[r.sink.Name], input: r.input, refused: func(b *batch.Batch) error {
+		unwritten.Add(int64(len(b.Bad)))
+		return letters.refused(b)
+	}}
 	if !r.sink.Text {
 		in.columns = r.sink.Format.Fields
 		return in, nil

@@ -45,6 +45,9 @@ type coordinator struct {
 	request     func(ctx context.Context, barrier uint64) error // brings a barrier into every lane
 	commit      func(ctx context.Context, c *cut) error
 	next        uint64
+	// progress is a number that changes with everything a commit could hold. While it stands still no cut is made, so that a pipeline
+	// with nothing to do does not touch the disk. nil: cuts are always made.
+	progress func() uint64
 
 	contributions chan contribution
 	wanted        chan struct{} // results wait for a commit
@@ -90,7 +93,7 @@ func (c *coordinator) want() {
 
 // run makes cuts until the last one is committed (nil), ctx is done (nil), or one fails.
 func (c *coordinator) run(ctx context.Context) error {
-	last := c.clock.Now()
+	last, stands := c.clock.Now(), uint64(0)
 	for {
 		final, ordered, err := c.pause(ctx, last)
 		if err != nil {
@@ -99,6 +102,13 @@ func (c *coordinator) run(ctx context.Context) error {
 		probe := ordered != nil && ordered.probe
 		if !probe {
 			last = c.clock.Now()
+		}
+		if c.progress != nil && !probe {
+			now := c.progress()
+			if now == stands && !final && ordered == nil {
+				continue
+			}
+			stands = now
 		}
 		err = c.once(ctx, probe)
 		if ordered != nil {

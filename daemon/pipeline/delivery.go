@@ -19,6 +19,8 @@ type outlet struct {
 	name   string
 	outbox *deliver.Outbox
 	before uint64 // rows that the sink had taken before this attempt
+
+	waiting uint64 // rows that were waiting for it then
 }
 
 // openSinks opens the sinks and their outboxes, and that of the dead letters.
@@ -57,7 +59,8 @@ func (a *attempt) openSink(ctx context.Context, s *plan.Sink) error {
 	if err != nil {
 		return err
 	}
-	a.outlets = append(a.outlets, outlet{s.Name, box, box.Status().Taken})
+	status := box.Status()
+	a.outlets = append(a.outlets, outlet{s.Name, box, status.Taken, status.Waiting})
 	a.sinks[s.Name] = newSinkNode(a.ctx, s.Name, a.graph.inputs[s.Name], box.Append, func(barrier uint64) error {
 		if isProbe(barrier) {
 			return a.coord.contribute(a.ctx, barrier, func(*cut) {})

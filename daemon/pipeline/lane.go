@@ -107,7 +107,8 @@ type lane struct {
 	latenessMu sync.Mutex // the sketch is read by whoever asks for a summary
 
 	counts    laneCounts
-	watermark atomic.Int64 // the combined one
+	emitted   atomic.Uint64 // items that were no barrier
+	watermark atomic.Int64  // the combined one
 }
 
 // laneCounts are the counters of one lane; each is added to by one goroutine.

@@ -24,6 +24,9 @@ func (l *lane) emitItem(ctx context.Context, it *item) error {
 	if err := l.wait(ctx, it); err != nil {
 		return err
 	}
+	if it.kind != barrierItem {
+		l.emitted.Add(1)
+	}
 	main := l.out[0]
 	if it.batch != nil {
 		for _, idle := range it.idle {

@@ -157,7 +157,7 @@ columns = ["a.id", "b.id"]
 	for change, want := range map[string]string{
 		`set = { a = "b" }`:                       `{"a.id":2,"b.id":2}`,
 		`set = { a = "b", b = "a" }`:              `{"a.id":2,"b.id":1}`,
-		`rename = { other = "a" }`:   `{"a.id":3,"b.id":2}`,
+		`rename = { other = "a" }`:                `{"a.id":3,"b.id":2}`,
 		`set = { a = "fromJSON('{\"id\": 4}')" }`: `{"a.id":4,"b.id":2}`,
 	} {
 		r := newRig(t)

@@ -50,6 +50,9 @@ type Settings struct {
 	// Ephemeral says that the directory is removed when the process ends: nothing in it has to survive a power failure.
 	Ephemeral bool
 	Log       hclog.Logger
+	// Foreground says that somebody waits for the pipeline and can mend what keeps it from starting: a failure of the first attempt before a
+	// record has come in is a [StartError] and ends it. Otherwise it is tried again, like all others.
+	Foreground bool
 	// Replay, when not nil, makes a run that reads these dead letters' records, by source, instead of the sources themselves, commits and
 	// stops. Where the sources stand does not change.
 	Replay map[string][]deadletter.Letter
@@ -122,6 +125,23 @@ type permanentError struct{ err error }
 func (e *permanentError) Error() string { return e.err.Error() }
 func (e *permanentError) Unwrap() error { return e.err }
 
+// StartError is why a pipeline in the foreground has not come to life: a file or a folder is not there, a port is taken, a plugin cannot
+// be run.
+type StartError struct{ Err error }
+
+func (e *StartError) Error() string { return e.Err.Error() }
+func (e *StartError) Unwrap() error { return e.Err }
+
+// start makes a [StartError] of a failure that is one. A plugin that has died or hangs is no circumstance that can be mended outside.
+func (p *Pipeline) start(err error) error {
+	var plugin *host.Failure
+	broken := errors.As(err, &plugin) && (plugin.Reason == host.Died || plugin.Reason == host.Hung || plugin.Reason == host.BrokeProtocol)
+	if !p.set.Foreground || broken || p.tries > 1 || p.Summary().In > 0 {
+		return nil
+	}
+	return &StartError{err}
+}
+
 // Run runs the pipeline until its sources have ended and all results are delivered (nil), until ctx is done and an orderly stop is
 // committed (nil), or until it fails for good.
 func (p *Pipeline) Run(ctx context.Context) error {
@@ -146,6 +166,10 @@ func (p *Pipeline) Run(ctx context.Context) error {
 		if p.set.Drive != nil {
 			p.enter(Failed, err)
 			return err
+		}
+		if failed := p.start(err); failed != nil {
+			p.enter(Failed, err)
+			return failed
 		}
 		if errors.As(err, &permanent) || r.MaxAttempts > 0 && p.tries >= r.MaxAttempts {
 			p.enter(Failed, err)
