@@ -33,9 +33,11 @@ func (a *app) runCommand() *cobra.Command {
 		Use:   "run FILE...",
 		Short: "Run pipelines in the foreground until their sources end",
 		Long: `Run pipelines in the foreground until their sources end, or until it is interrupted: then what was read is committed and the
-pipelines stop where they are. With --state they go on from there the next time.
+pipelines stop where they are. With --state they go on from there the next time. A pipeline that fails starts again from its last
+commit, but one that cannot even start, because a file is not there or a port is taken, ends.
 
-Each pipeline ends with a line of figures on stderr.`,
+Each pipeline ends with its figures on stderr: a line for all of it, and for each component what came in and what became of it. When
+such an account does not close the program says so and exits with 1.`,
 		Example: "  tidemark run examples/quickstart/pipeline.toml",
 		Args:    cobra.MinimumNArgs(1),
 		RunE:    func(cmd *cobra.Command, args []string) error { return a.run(cmd.Context(), args, o) },
@@ -79,7 +81,7 @@ func (a *app) run(ctx context.Context, files []string, o runOptions) error {
 		}
 		names[p.Name] = file
 		pipelines = append(pipelines, pipeline.New(p, pipeline.Settings{
-			Clock: clock.System(), Plugins: view, StateDir: filepath.Join(dir, p.Name), Ephemeral: o.state == "", Log: log.With("pipeline", p.Name), StopTimeout: o.stop, AllowReset: o.reset,
+			Clock: clock.System(), Plugins: view, StateDir: filepath.Join(dir, p.Name), Ephemeral: o.state == "", Foreground: true, Log: log.With("pipeline", p.Name), StopTimeout: o.stop, AllowReset: o.reset,
 		}))
 	}
 	errs := make([]error, len(pipelines))
@@ -113,13 +115,15 @@ func classify(err error) error {
 		return nil
 	}
 	var s *state.Error
-	if errors.As(err, &s) || errors.Is(err, os.ErrPermission) {
+	var start *pipeline.StartError
+	if errors.As(err, &s) || errors.As(err, &start) || errors.Is(err, os.ErrPermission) {
 		return &exitError{code: exitEnvironment, err: err}
 	}
 	return &exitError{code: exitFailed, err: err}
 }
 
-// summary prints a pipeline's figures: a line, and one more for whatever deserves attention.
+// summary prints a pipeline's figures: a line, one for each component with what came to it and what became of that, and one more for
+// whatever deserves attention.
 func (a *app) summary(s pipeline.Summary) {
 	if a.json {
 		a.errPrint(s)
@@ -127,6 +131,9 @@ func (a *app) summary(s pipeline.Summary) {
 	}
 	fmt.Fprintf(a.stderr, "%s: %s records in, %s windows fired, %s results, %s late, %s dead-lettered, %.2f s, %s records/s\n",
 		s.Pipeline, grouped(s.In), grouped(s.Firings), grouped(s.Results), grouped(s.Late), grouped(s.DeadLetters), s.Seconds, grouped(int64(s.PerSecond)))
+	for _, b := range s.Balance {
+		fmt.Fprintf(a.stderr, "%s: %s\n", s.Pipeline, b)
+	}
 	for _, line := range s.Remarks() {
 		fmt.Fprintf(a.stderr, "%s: %s\n", s.Pipeline, line)
 	}
