@@ -25,8 +25,8 @@
 //	OWNER           who has it open: process and host (for the message of the second one; the lock is db/LOCK and the directory)
 //	db/             Pebble
 //	ingest/         tables on their way into db/, emptied by Open
-//	journal/        package journal
-//	deadletters/    package deadletter
+//
+// Journals and dead letters lie beside it, each in a directory of its own (packages journal and deadletter).
 //
 // Invariants: a commit is all or nothing, whatever its way (S1). A commit that has answered without error survives any crash (S2).
 // What is read back depends on what was committed only, never on how it was split into deltas, entries or commits (S3). The tests

@@ -11,7 +11,7 @@
 // A full disk is waited for (the cut stays as it is, nothing is lost, [Log.Gate] keeps more input out); any other failure ends the
 // attempt, and what the store says when it is opened again counts.
 //
-// [Components] compares what the state was written by with what wants to go on with it, so that a change of configuration is classed
+// [Compare] holds what the state was written by against what wants to go on with it, so that a change of configuration is classed
 // before it happens: keeps its state, starts anew, or is refused.
 //
 // One goroutine commits; Gate and the questions may be asked by any.

@@ -12,5 +12,5 @@
 //
 // A Host is safe for use by several goroutines. Close ends all processes and waits for them.
 //
-// Restarting is the pipeline's business, since an instance's state is lost with it; [Backoff] and [Breaker] say when.
+// Restarting is the pipeline's business, since an instance's state is lost with it; [Backoff] says when, and when not any more.
 package host

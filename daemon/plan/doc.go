@@ -9,8 +9,8 @@
 // the projection of the sources. It reports every mistake it finds to a [problem.List], and goes on as well as it can: a component
 // whose input is not known is checked as if any field could be there.
 //
-// Plugins are known through a [Catalog], expressions through an [ExprChecker], so that the package starts no process and knows no
-// expression language.
+// Plugins are known through a [Catalog], so that the package starts no process. Expressions are compiled by package transform, against the
+// shape of the records at that place.
 //
 // [Plan.Footprint] is what the state of a pipeline depends on. What an edit means for it is told by package checkpoint.
 package plan

@@ -6,8 +6,8 @@
 // does not rise is ignored, at every boundary.
 //
 // Before the assigner sees a batch, guards look at its timestamps: [MaxAhead] refuses times far ahead of the wall clock,
-// [JumpGuard] holds a lonely forward jump apart until others confirm it. [DetectUnit] tells seconds from milliseconds, and a
-// [LatenessSketch] remembers how late rows come, so that it can say what a bound would lose.
+// [JumpGuard] holds a lonely forward jump apart until others confirm it. [DetectUnit] tells seconds from milliseconds, and
+// [Lateness] remembers how late rows come, so that it can say what a bound would lose.
 //
 // # Words
 //
