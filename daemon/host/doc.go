@@ -1,8 +1,8 @@
 // Package host finds, starts, watches and ends plugins.
 //
 // A [Host] knows the shipped plugins (a value it was given) and looks into plugin directories for executables. It describes them, and opens
-// instances: [Host.OpenSource] and its kin return the batch-level interfaces of package wire. Above that, a shipped plugin that runs inside
-// the daemon and an executable in a process of its own look alike; the choice is made in one place, (*Host).open.
+// instances: [Plugins.OpenSource] and its kin return the batch-level interfaces of package wire. Above that, a shipped plugin that runs inside
+// the daemon and an executable in a process of its own look alike; the choice is made in one place, (*Plugins).open.
 //
 // Life of a process: the file is checked (there, executable, for this machine, pinned digest); it is started by a goroutine that never
 // leaves its OS thread, so that the kernel kills it when the daemon dies (where the kernel can), with a pipe that tells it the same
