@@ -50,7 +50,11 @@ func TestCommandReference(t *testing.T) {
 	}
 	want, err := os.ReadFile(path)
 	require.NoError(t, err)
-	require.Equal(t, string(want), got, "run go test ./cmd/tidemark -run TestCommandReference -rewrite")
+	is, said := strings.Split(got, "\n"), strings.Split(string(want), "\n")
+	for i := range min(len(is), len(said)) {
+		require.Equal(t, said[i], is[i], "line %d; run go test ./cmd/tidemark -run TestCommandReference -rewrite", i+1)
+	}
+	require.Len(t, said, len(is))
 }
 
 func describe(b *strings.Builder, c *cobra.Command) {
