@@ -15,7 +15,7 @@
 //	9  cmd/tidemark            the verbs, a file each; the only place that knows the shipped plugins
 //	8  plugins                 the shipped sources, assigners and sinks; they import sdk only
 //	7  daemon                  all pipelines of one process
-//	6  admin  scenario         HTTP: metrics, health, API, page · `tidemark test` on virtual time
+//	6  scenario                `tidemark test` and `tidemark explain`: the engine on virtual time
 //	5  pipeline                one pipeline's life: build from a plan, run, stop, restart with backoff
 //	4  host                    plugin processes: find, pin, start, watch, call
 //	   shard                   a keyed operator over goroutines that share nothing
@@ -32,7 +32,7 @@
 //	1  state, state/journal, state/deadletter    Pebble store · segment log · refused records
 //	   sdk/wire                both halves of the plugin wire
 //	   rowkey                  keys as bytes, their hashes and groups                    pure
-//	0  problem  clock  failpoint  admin/api  state/keys  sdk/batch  sdk/proto
+//	0  problem  clock  failpoint  state/keys  sdk/batch  sdk/proto
 //
 // Pure packages have no goroutine, clock, file, socket or lock: rows, ticks and watermarks in, effects out.
 //

@@ -24,6 +24,9 @@ type Daemon struct {
 	Plugins     []*PluginPolicy
 }
 
+// defaultAdmin is the address that [admin] has when the file does not say.
+const defaultAdmin = "127.0.0.1:9464"
+
 // Admin is [admin].
 type Admin struct {
 	Address string // "" = nothing is served
@@ -74,6 +77,11 @@ func ParseDaemon(file string, data []byte, env Env) (*Daemon, problem.List) {
 	}
 	d.Admin = Admin{Address: a.str("address"), Token: a.str("token"), PProf: a.boolean("pprof")}
 	d.Admin.check(a)
+	if d.Admin != (Admin{Address: defaultAdmin}) && r.table.Get("admin") != nil {
+		p := r.text.problem("TM2163", r.table.Get("admin").KeyAt, "[admin] is read and checked, but this version serves nothing on it", "metrics, health and the API come with a later version")
+		p.Severity = problem.Warning
+		r.list.Add(p)
+	}
 	a.done()
 	g := r.sub("log", SectionLog)
 	if g == nil {

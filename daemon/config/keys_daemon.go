@@ -15,7 +15,7 @@ var daemonKeys = append([]Key{
 	{Section: SectionDaemon, Name: "cache", Type: TypeSize, Default: "128MiB", Min: 1 << 20, Example: `"512MiB"`, Doc: "Memory for blocks of the stores that are read back, shared by all pipelines."},
 	{Section: SectionDaemon, Name: "watch", Type: TypeBool, Default: "true", Example: "false", Doc: "Takes over new, changed and removed pipeline files while running. A changed file with a mistake is reported, and the running pipeline goes on."},
 	{Section: SectionDaemon, Name: "stop_timeout", Type: TypeDuration, Default: "30s", Min: 1_000_000, Example: `"2m"`, Doc: "How long stopping may take before plugins are ended by force. What was not committed is read again at the next start."},
-	{Section: SectionDaemon, Name: "admin", Type: TypeTable, Doc: "The daemon's HTTP address: metrics, health, API and web page."},
+	{Section: SectionDaemon, Name: "admin", Type: TypeTable, Doc: "The daemon's HTTP address, for metrics, health, API and web page. Reserved: it is checked, with a warning, and this version serves nothing on it."},
 	{Section: SectionDaemon, Name: "log", Type: TypeTable, Doc: "What is logged, and how."},
 	{Section: SectionDaemon, Name: "plugins", Type: TypeTable, Doc: "How plugin processes are run, for all pipelines; the same keys as in a pipeline's file, which goes first."},
 
