@@ -2,10 +2,13 @@ package sdk
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -29,8 +32,10 @@ type sourceRun struct {
 	wg       sync.WaitGroup
 
 	mu    sync.Mutex
-	parts map[string]*partition
-	order []*partition // by number
+	parts map[string]*partition // by name, those that have not ended
+	byID  map[uint32]*partition // beside these, ended ones whose last position has not been acknowledged
+	left  map[string][]byte     // where ended partitions stood that can go on; connections come and go without one, in any number
+	next  uint32                // the number of the next partition
 
 	acks      chan ack // nil: the source is no Acker
 	ackFailed atomic.Pointer[error]
@@ -63,7 +68,8 @@ func newSourceRun(name string, o wire.SourceOpen) *sourceRun {
 	if o.Framing.MaxRecord <= 0 {
 		o.Framing.MaxRecord = 1 << 20
 	}
-	r := &sourceRun{open: o, name: name, events: make(chan wire.SourceEvent, wire.Credits), closed: make(chan struct{}), parts: map[string]*partition{}}
+	r := &sourceRun{open: o, name: name, events: make(chan wire.SourceEvent, wire.Credits), closed: make(chan struct{}),
+		parts: map[string]*partition{}, byID: map[uint32]*partition{}, left: map[string][]byte{}}
 	r.stop, r.stopRun = context.WithCancel(context.Background())
 	return r
 }
@@ -106,17 +112,15 @@ func (r *sourceRun) finish(err error) {
 	if stopped && (err == nil || errors.Is(err, context.Canceled) || errors.Is(err, errStopped)) {
 		err = nil
 	}
-	if err == nil {
-		r.mu.Lock()
-		parts := append([]*partition(nil), r.order...)
-		r.mu.Unlock()
-		for _, p := range parts {
+	r.mu.Lock()
+	parts := slices.SortedFunc(maps.Values(r.parts), func(a, b *partition) int { return cmp.Compare(a.id, b.id) })
+	r.mu.Unlock()
+	for _, p := range parts {
+		if err == nil {
 			p.mu.Lock()
 			p.flush()
 			p.mu.Unlock()
 		}
-	}
-	for _, p := range r.order {
 		p.timer.Stop()
 	}
 	switch {
@@ -164,13 +168,18 @@ func (r *sourceRun) Ack(id uint32, position []byte) error {
 		return nil
 	}
 	r.mu.Lock()
-	if int(id) >= len(r.order) {
-		r.mu.Unlock()
-		return fmt.Errorf("source %s has no partition %d", r.name, id)
+	p, next := r.byID[id], r.next
+	if p != nil && p.ended.Load() && bytes.Equal(position, p.sent) {
+		delete(r.byID, id)
 	}
-	name := r.order[id].name
 	r.mu.Unlock()
-	a := ack{name, bytes.Clone(position)}
+	switch {
+	case id >= next:
+		return fmt.Errorf("source %s has no partition %d", r.name, id)
+	case p == nil: // it has ended, and its last position has been acknowledged
+		return nil
+	}
+	a := ack{p.name, bytes.Clone(position)}
 	for {
 		select {
 		case r.acks <- a:
@@ -227,25 +236,26 @@ var errStopped = errors.New("the source is to stop")
 
 func (r *sourceRun) partition(name string) *partition {
 	r.mu.Lock()
-	old := r.parts[name]
-	if old != nil && !old.ended.Load() {
+	if old := r.parts[name]; old != nil {
 		r.mu.Unlock()
 		return old
 	}
-	p := &partition{run: r, id: uint32(len(r.order)), name: name, high: batch.NoWatermark}
+	p := &partition{run: r, id: r.next, name: name, high: batch.NoWatermark}
+	r.next++
 	for _, known := range r.open.Restored {
 		if known.Name == name {
 			p.restored = known.Position
 		}
 	}
-	if old != nil { // it has ended in this run, and goes on
-		p.restored = old.sent
+	if sent, ok := r.left[name]; ok { // it has ended in this run, and goes on
+		p.restored = sent
+		delete(r.left, name)
 	}
 	p.sent = p.restored
 	p.count, p.counted = countOf(p.restored)
 	p.timer = time.AfterFunc(time.Hour, p.lingered)
 	p.timer.Stop()
-	r.parts[name], r.order = p, append(r.order, p)
+	r.parts[name], r.byID[p.id] = p, p
 	p.mu.Lock() // whoever finds it now waits until it has been told of
 	defer p.mu.Unlock()
 	r.mu.Unlock()
@@ -392,11 +402,28 @@ func (p *partition) end() error {
 	if err := p.flush(); err != nil {
 		return err
 	}
-	p.ended.Store(true)
+	p.run.forget(p)
 	if !p.run.emit(wire.SourceEvent{Kind: wire.PartitionEnded, Partition: p.id}) {
 		return errStopped
 	}
 	return nil
+}
+
+// forget drops a partition that ends; p.mu is held.
+func (r *sourceRun) forget(p *partition) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	p.ended.Store(true)
+	p.timer.Stop()
+	if r.parts[p.name] == p {
+		delete(r.parts, p.name)
+	}
+	if len(p.sent) > 0 {
+		r.left[p.name] = p.sent
+	}
+	if r.acks == nil || len(p.sent) == 0 {
+		delete(r.byID, p.id)
+	}
 }
 
 func newSourcePlugin[E, C any](name, summary string, about []About, newSource func(C) (Source[E], error)) Plugin {

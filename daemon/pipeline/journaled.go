@@ -188,6 +188,9 @@ func (s *journaled) live(ev wire.SourceEvent) (wire.SourceEvent, error) {
 	if ev.Kind != wire.SourceEnded && ev.Kind != wire.SourceStopped {
 		ev.Partition = s.ids[ev.Partition]
 	}
+	if ev.Kind == wire.PartitionEnded {
+		delete(s.ids, inner)
+	}
 	if ev.Batch != nil {
 		ev.Batch.Partition = ev.Partition
 	}

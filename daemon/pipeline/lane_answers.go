@@ -113,6 +113,12 @@ func (l *lane) combineItem(it *item, got wire.AssignerEvent, now int64) {
 	case endedItem:
 		l.combine.End(it.partition, now)
 		l.events = l.combine.Combine(l.events)
+		if l.journal != nil { // a connection: there is no end to their number, and nobody looks for those that have gone
+			l.combine.Remove(it.partition)
+		}
+		l.latenessMu.Lock()
+		l.lateness.Forget(it.partition)
+		l.latenessMu.Unlock()
 	case idleItem:
 		l.events = l.combine.MarkIdle(it.partition, now, l.events)
 	case busyItem:

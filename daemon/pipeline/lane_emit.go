@@ -57,6 +57,7 @@ func (l *lane) emitItem(ctx context.Context, it *item) error {
 			}
 			delete(l.partitions, it.partition)
 		}
+		l.ended = append(l.ended, it.partition)
 	case sourceEndItem, sourceStopItem:
 		l.counts.Ended.Store(true)
 		defer l.finished()
@@ -124,6 +125,7 @@ func (l *lane) snapshot(it *item) laneSnapshot {
 	for name, p := range l.gone {
 		s.partitions[name] = p
 	}
+	s.ended, l.ended = l.ended, nil
 	if l.journal != nil {
 		s.partitions[journalPartition] = partitionState{position: journalPosition(l.journalAt, 0), watermark: batch.NoWatermark}
 		s.journalAt = l.journalAt

@@ -28,8 +28,8 @@ func (l letterInput) put(letters []deadletter.Letter) error {
 	return l.box.node.do(l.input, func() error { return l.box.letters.Put(letters) })
 }
 
-// places names sources and partitions for letters. Partitions come and go while stages still hold their rows, so names are never
-// forgotten during a run; it is safe for several goroutines.
+// places names sources and partitions for letters. Partitions come and go while steps still hold their rows, so a name is forgotten when
+// a checkpoint behind the partition's end is committed: then all its rows have been through. It is safe for several goroutines.
 type places struct {
 	sources    []string
 	clocked    []bool // the times of a source's rows are the clock's, since the records have none
@@ -49,6 +49,14 @@ func (p *places) add(source, partition uint32, name string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.partitions[source][partition] = name
+}
+
+func (p *places) forget(source uint32, partitions []uint32) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, id := range partitions {
+		delete(p.partitions[source], id)
+	}
 }
 
 // hasClockTime reports whether the times of the source's rows say nothing about its records.

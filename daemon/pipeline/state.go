@@ -234,6 +234,7 @@ func (a *attempt) commit(ctx context.Context, c *cut) error {
 	}
 	failpoint.Hit(failpoint.CommitTold)
 	for _, l := range a.lanes { // I3: only now
+		a.places.forget(l.number, c.lanes[l.name].ended)
 		if l.journal != nil {
 			if err := l.journal.committed(c.lanes[l.name].journalAt); err != nil {
 				return fmt.Errorf("source %s: %w", l.name, err)

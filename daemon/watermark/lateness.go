@@ -68,6 +68,14 @@ func (l *Lateness) Observe(partition uint32, times []int64, sel []uint32) {
 	l.rows += rows
 }
 
+// Forget drops what is known of a partition that has ended.
+func (l *Lateness) Forget(partition uint32) {
+	delete(l.highs, partition)
+	if l.lastID == partition {
+		l.lastHigh = batch.NoTimestamp
+	}
+}
+
 // change puts the highest time of the current partition away and takes out that of another.
 func (l *Lateness) change(partition uint32) {
 	if l.lastHigh != batch.NoTimestamp {
