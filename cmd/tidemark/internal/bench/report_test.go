@@ -1,0 +1,83 @@
+package bench
+
+import (
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/tidemark-stream/tidemark/cmd/tidemark/internal/baseline"
+	"github.com/tidemark-stream/tidemark/cmd/tidemark/internal/workload"
+)
+
+func TestSpread(t *testing.T) {
+	require.Equal(t, Spread{}, spread(nil))
+	require.Equal(t, Spread{N: 3, Median: 2, Min: 1, Max: 9}, spread([]float64{9, 1, 2}))
+	require.Equal(t, Spread{N: 4, Median: 2.5, Min: 1, Max: 9}, spread([]float64{9, 1, 2, 3}))
+}
+
+// A machine that is busy in one round is busy for both: the ratio of neighbours says more than that of the medians.
+func TestRatiosCompareNeighbours(t *testing.T) {
+	r := &Report{Workloads: []WorkloadReport{{Name: "w2b", Records: 100, Truth: Truth{Seconds: 1}, Contestants: []ContestantReport{
+		{Name: "I", Samples: []Sample{{Round: 1, Seconds: 2}, {Round: 2, Seconds: 20}, {Round: 3, Seconds: 4}}},
+		{Name: "limit", Samples: []Sample{{Round: 1, Seconds: 1}, {Round: 2, Seconds: 10}, {Round: 4, Seconds: 1}}},
+	}}}}
+	r.Finish()
+	require.Len(t, r.Ratios, 1)
+	require.Equal(t, Spread{N: 2, Median: 0.5, Min: 0.5, Max: 0.5}, r.Ratios[0].Values)
+	var b strings.Builder
+	require.NoError(t, r.Write(&b))
+	require.Contains(t, b.String(), "w2b I against limit  0.50 (0.50-0.50)")
+	require.Contains(t, b.String(), "goal 0.75: not reached")
+	require.Empty(t, r.Wrong())
+}
+
+func TestAWrongRunIsInTheReport(t *testing.T) {
+	r := &Report{Workloads: []WorkloadReport{{Name: "w3", Records: 1, Truth: Truth{Seconds: 1, Digest: baseline.Digest{Rows: 1}}, Contestants: []ContestantReport{{Name: "R"}}}}}
+	r.put("w3", "R", Sample{Round: 1, Seconds: 1, Wrong: "1 result is missing"})
+	r.Finish()
+	require.Equal(t, []string{"w3, R: 1 result is missing"}, r.Wrong())
+}
+
+func TestContestants(t *testing.T) {
+	names := func(o Options, name string) (out []string) {
+		w, err := workload.Find(name)
+		require.NoError(t, err)
+		for _, c := range o.contestants(w) {
+			out = append(out, c.Name)
+		}
+		return out
+	}
+	require.Equal(t, []string{"R", "I", "limit"}, names(Options{Limit: true}, "w2b"))
+	require.Equal(t, []string{"R", "I"}, names(Options{Limit: true}, "w5"), "the prototype knows one job")
+	require.Equal(t, []string{"R", "other R"}, names(Options{Other: "x"}, "w10"), "a user's plugin is a process")
+	require.Equal(t, []string{"I", "other I"}, names(Options{Other: "x", Modes: []Mode{InProcess}}, "w3"))
+}
+
+// A window is closed by the first record whose watermark reaches its last instant; one record can close several.
+func TestClosers(t *testing.T) {
+	p := &prepared{Workload: workload.Workload{Size: time.Second, Input: workload.Input{}}, path: t.TempDir() + "/in"}
+	p.Input.Events.Disorder = 200
+	require.NoError(t, writeAside(p.path, writeText("a 10\na 1199\na 900\na 1200\na 1300\na 3200\na 3300\n")))
+	got, err := p.closers()
+	require.NoError(t, err)
+	require.Equal(t, map[int64]int64{0: 1, 1000: 3, 2000: 5, 3000: 5}, got)
+}
+
+func TestQuantiles(t *testing.T) {
+	var ages []float64
+	for i := range 1000 {
+		ages = append(ages, float64(999-i))
+	}
+	require.Equal(t, &Latency{Rows: 1000, P50: 500, P99: 990, P999: 999, Max: 999}, quantiles(ages))
+	require.Equal(t, &Latency{}, quantiles(nil))
+}
+
+func writeText(text string) func(io.Writer) error {
+	return func(w io.Writer) error {
+		_, err := io.WriteString(w, text)
+		return err
+	}
+}
