@@ -99,7 +99,8 @@ func (a *app) run(ctx context.Context, files []string, o runOptions) error {
 				errs[i] = err
 			}
 		}
-		if !o.quiet {
+		var start *pipeline.StartError
+		if !o.quiet && !errors.As(errs[i], &start) { // there are no figures of what has not begun
 			a.summary(s)
 		}
 		if errs[i] != nil && len(pipelines) > 1 {

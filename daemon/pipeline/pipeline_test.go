@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/hashicorp/go-hclog"
 	"github.com/stretchr/testify/require"
 
 	"github.com/tidemark-stream/tidemark/daemon/pipeline"
@@ -79,6 +80,39 @@ func TestResultsDoNotDependOnShardsWorkersAndBatches(t *testing.T) {
 			require.Equal(t, want, rows, "size %d, batches of %d", size, batch)
 		}
 	}
+}
+
+// Somebody who waits in front of the screen is told at once what keeps a pipeline from starting; a service tries again.
+func TestWhatKeepsAPipelineFromStarting(t *testing.T) {
+	text := fmt.Sprintf(clicks, filepath.Join(t.TempDir(), "nothing"), "5s")
+	r := newRig(t)
+	plan, view := r.plan(text)
+	p := pipeline.New(plan, pipeline.Settings{Clock: r.clock, Plugins: view, StateDir: r.state, Log: hclog.NewNullLogger(), Foreground: true})
+	err := p.Run(context.Background())
+	var start *pipeline.StartError
+	require.ErrorAs(t, err, &start)
+	require.ErrorContains(t, err, "there is no file")
+	require.Equal(t, pipeline.Failed, p.State())
+
+	ctx, stop := context.WithCancel(context.Background())
+	p = r.pipeline(text)
+	done := make(chan error, 1)
+	go func() { done <- p.Run(ctx) }()
+	require.Eventually(t, func() bool { return p.State() == pipeline.Waiting }, time.Minute, time.Millisecond)
+	stop()
+	require.NoError(t, <-done)
+}
+
+// A failure behind the first record is tried again, whoever waits.
+func TestAFailureInTheMiddleIsNoFailureToStart(t *testing.T) {
+	r := newRig(t)
+	r.failAt = 1
+	plan, view := r.plan("[restart]\nmax_attempts = 1\n" + fmt.Sprintf(clicks, r.file("in", "a 1", "a 20"), "5s"))
+	p := pipeline.New(plan, pipeline.Settings{Clock: r.clock, Plugins: view, StateDir: r.state, Log: hclog.NewNullLogger(), Foreground: true})
+	err := p.Run(context.Background())
+	var start *pipeline.StartError
+	require.Error(t, err)
+	require.False(t, errors.As(err, &start))
 }
 
 // A header without a column that the pipeline wants ends a source of which nothing has been read; later ones only refuse their rows.
