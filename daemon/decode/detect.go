@@ -28,15 +28,18 @@ func (t *Timestamps) detect(s []byte) (ms int64, problem string) {
 			return ms, problem
 		}
 	}
-	ms, problem = t.rfc3339(s, true)
-	if problem == "" {
-		t.detected(30, UnitRFC3339, s)
+	if ms, problem = t.rfc3339(s, false); problem == "" {
+		t.detected(30, UnitRFC3339, s, false)
+		return ms, ""
+	}
+	if ms, problem = t.rfc3339(s, true); problem == "" {
+		t.detected(29, UnitRFC3339, s, true)
 		return ms, ""
 	}
 	told := problem
 	for i, l := range t.auto {
 		if ms, problem = t.byLayout(l, s); problem == "" {
-			t.detected(8+uint(i), l.source, s)
+			t.detected(8+uint(i), l.source, s, false)
 			return ms, ""
 		}
 		if told == problemForm && !strings.HasPrefix(problem, "it does not follow") {
@@ -49,10 +52,19 @@ func (t *Timestamps) detect(s []byte) (ms int64, problem string) {
 // NoticeDetected begins the codes of what unit auto has decided, followed by _ and the unit.
 const NoticeDetected = "detected"
 
-// detected notes, once for each form, how unit auto read a text.
-func (t *Timestamps) detected(bit uint, unit string, s []byte) {
-	if t.noticed&(1<<bit) == 0 {
-		t.noticed |= 1 << bit
-		t.notices = append(t.notices, Notice{Code: NoticeDetected + "_" + unit, Message: fmt.Sprintf("unit = \"auto\": texts like %s are read as %q; write unit = %q to be sure", quoteValue(s), unit, unit)})
+// detected notes, once for each form, how unit auto read a text. naive says that it is RFC 3339 without an offset, which the unit of that name
+// refuses unless a zone is named.
+func (t *Timestamps) detected(bit uint, unit string, s []byte, naive bool) {
+	if t.noticed&(1<<bit) != 0 {
+		return
 	}
+	t.noticed |= 1 << bit
+	code, zone := NoticeDetected+"_"+unit, ""
+	if naive {
+		code += "_naive"
+		if !t.zone.named {
+			zone = fmt.Sprintf(" and timezone = %q", t.zone.location)
+		}
+	}
+	t.notices = append(t.notices, Notice{Code: code, Message: fmt.Sprintf("unit = \"auto\": texts like %s are read as %q; write unit = %q%s to be sure", quoteValue(s), unit, unit, zone)})
 }

@@ -304,7 +304,7 @@ func TestLayoutsReadWhatGoWrites(t *testing.T) {
 
 func TestAutoSaysWhatItDecided(t *testing.T) {
 	ts := timestamps(t, UnitAuto, TimeOptions{})
-	for _, s := range []string{"1700000000", "1700000001", "1700000000123", "2024-01-01T00:00:00Z"} {
+	for _, s := range []string{"1700000000", "1700000001", "1700000000123", "2024-01-01T00:00:00Z", "2024-01-01 00:00:00", "2024-01-01 00:00:01"} {
 		_, err := ts.Parse(s)
 		require.NoError(t, err)
 	}
@@ -316,6 +316,7 @@ func TestAutoSaysWhatItDecided(t *testing.T) {
 		`detected_s: unit = "auto": numbers like 1700000000 are taken for s; write unit = "s" to be sure`,
 		`detected_ms: unit = "auto": numbers like 1700000000123 are taken for ms; write unit = "ms" to be sure`,
 		`detected_rfc3339: unit = "auto": texts like "2024-01-01T00:00:00Z" are read as "rfc3339"; write unit = "rfc3339" to be sure`,
+		`detected_rfc3339_naive: unit = "auto": texts like "2024-01-01 00:00:00" are read as "rfc3339"; write unit = "rfc3339" and timezone = "UTC" to be sure`,
 	}, told)
 }
 
