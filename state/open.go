@@ -127,6 +127,11 @@ func (s *Store) open(version int) error {
 			return err
 		}
 	}
+	if version > 0 {
+		if err := s.findLog(); err != nil {
+			return err
+		}
+	}
 	o := s.pebbleOptions()
 	o.ErrorIfNotExists = version > 0 || s.opts.ReadOnly
 	db, err := s.openDatabase(o)
@@ -153,6 +158,20 @@ func (s *Store) open(version int) error {
 		}
 	}
 	return s.checkFingerprint()
+}
+
+// findLog looks for the database's write-ahead log. There always is one, from its creation on, and the database takes a directory without one
+// for a database that has nothing in it beside its tables: small states would begin anew, in silence.
+func (s *Store) findLog() error {
+	db := s.opts.FS.PathJoin(s.dir, dbName)
+	names, err := s.opts.FS.List(db)
+	if err != nil || !slices.Contains(names, "CURRENT") && !slices.ContainsFunc(names, func(n string) bool { return strings.HasPrefix(n, "MANIFEST-") }) {
+		return nil // the database says better what is wrong then
+	}
+	if slices.ContainsFunc(names, func(n string) bool { return strings.HasSuffix(n, ".log") }) {
+		return nil
+	}
+	return newError(Missing, db, damagedHint, "the log of the database inside this state directory (a file named like 000123.log) is gone")
 }
 
 // openDatabase opens Pebble, which may call a fatal error out while it does.

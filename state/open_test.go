@@ -91,6 +91,12 @@ func TestOpenSaysWhatIsWrong(t *testing.T) {
 			require.NoError(t, os.RemoveAll(filepath.Join(dir, dbName)))
 			return Options{}, dir
 		}, Missing, "the database inside this state directory is gone"},
+		{"the log removed", func(t *testing.T, dir string) (Options, string) {
+			for _, f := range files(t, dir, "db/*.log") {
+				require.NoError(t, os.Remove(f))
+			}
+			return Options{}, dir
+		}, Missing, "the log of the database inside this state directory"},
 		{"a table removed", func(t *testing.T, dir string) (Options, string) {
 			require.NoError(t, os.Remove(files(t, dir, "db/*.sst")[0]))
 			return Options{}, dir
