@@ -131,6 +131,10 @@ func (b *builder) checkWindow(t *config.Transform, w *Window) {
 				"windows of %s have the same length all year, so in summer they begin an hour off in %s", millis(every), t.Window.Timezone)
 		}
 	}
+	if s.Type == window.Global && t.Trigger.Type == "" && s.EarlyEvery == 0 && s.EarlyProcessingEvery == 0 && s.EarlyCount == 0 {
+		b.warn("TM3109", t.Place("window"), `add trigger = { type = "count", count = 100, purge = true }, trigger = "end_of_stream" or another one`,
+			"a global window has no end, so that without a trigger %q never gives a result", t.Name)
+	}
 	for _, m := range s.Check() {
 		path := windowPath(t, m.Field)
 		b.problem("TM2171", t.Place(path...), m.Hint, "%s: %s", path[len(path)-1], m.Message)
