@@ -1,8 +1,8 @@
 // Package http is the source that takes records over HTTP: a POST with one record a line, or with JSON values.
 //
 // A request is answered when its records are safe, that is, when the checkpoint that holds them has been committed; after a
-// failure the client sends again what was not answered (of a large request a part may have been committed already; it then counts
-// twice, which a dedup step mends). The answer says how many records were taken, and which were not and
+// failure the client sends again what was not answered. A request whose answer was lost counts twice then, wholly or in part, because the
+// journal or the commit may have it already; a dedup step over an id of the records mends that. The answer says how many records were taken, and which were not and
 // why. While the pipeline cannot take more the answer is 429 with Retry-After; nothing is dropped in silence.
 //
 //	POST / HTTP/1.1
