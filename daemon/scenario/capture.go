@@ -24,7 +24,6 @@ type captured struct {
 	looked    int // rows of emitted that an expectation has seen
 	steps     []int
 	delivered []string
-	text      bool
 }
 
 func newCaptures() *captures { return &captures{sinks: map[string]*captured{}} }
