@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"strings"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
@@ -27,9 +28,12 @@ func (f fence) check() error {
 	return nil
 }
 
-func (f fence) file(file vfs.File, err error) (vfs.File, error) {
+func (f fence) file(name string, file vfs.File, err error) (vfs.File, error) {
 	if err != nil {
 		return nil, err
+	}
+	if strings.HasSuffix(name, ".log") {
+		return fencedLog{fencedFile{file, f}}, nil
 	}
 	return fencedFile{file, f}, nil
 }
@@ -38,21 +42,24 @@ func (f fence) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
 	if err := f.check(); err != nil {
 		return nil, err
 	}
-	return f.file(f.FS.Create(name, c))
+	file, err := f.FS.Create(name, c)
+	return f.file(name, file, err)
 }
 
 func (f fence) OpenReadWrite(name string, c vfs.DiskWriteCategory, o ...vfs.OpenOption) (vfs.File, error) {
 	if err := f.check(); err != nil {
 		return nil, err
 	}
-	return f.file(f.FS.OpenReadWrite(name, c, o...))
+	file, err := f.FS.OpenReadWrite(name, c, o...)
+	return f.file(name, file, err)
 }
 
 func (f fence) ReuseForWrite(from, to string, c vfs.DiskWriteCategory) (vfs.File, error) {
 	if err := f.check(); err != nil {
 		return nil, err
 	}
-	return f.file(f.FS.ReuseForWrite(from, to, c))
+	file, err := f.FS.ReuseForWrite(from, to, c)
+	return f.file(to, file, err)
 }
 
 func (f fence) Link(from, to string) error {
@@ -174,4 +181,32 @@ func (f fencedFile) Preallocate(at, length int64) error {
 		return err
 	}
 	return f.File.Preallocate(at, length)
+}
+
+// fencedLog is a write-ahead log. When it cannot be written, the database panics; at the end of a log it does so without its lock, which a
+// deferred call then unlocks once more, and that ends the whole process whatever recovers the panic. So a failure breaks the store, and the
+// database never hears of it: its goroutine stays where it is. [health.run] sends the caller on. While the database is being opened it
+// takes the error in order, and gets it.
+type fencedLog struct{ fencedFile }
+
+func (f fencedLog) failed(err error) error {
+	if err == nil || f.fence.health.opening.Load() {
+		return err
+	}
+	f.fence.health.fail(fmt.Errorf("write the log of the state: %w", err))
+	select {}
+}
+
+func (f fencedLog) Write(p []byte) (int, error) {
+	n, err := f.fencedFile.Write(p)
+	return n, f.failed(err)
+}
+
+func (f fencedLog) Sync() error { return f.failed(f.fencedFile.Sync()) }
+
+func (f fencedLog) SyncData() error { return f.failed(f.fencedFile.SyncData()) }
+
+func (f fencedLog) SyncTo(length int64) (bool, error) {
+	full, err := f.fencedFile.SyncTo(length)
+	return full, f.failed(err)
 }
