@@ -19,8 +19,10 @@ const FormatVersion = 1
 const (
 	formatName = "TIDEMARK"
 	ownerName  = "OWNER"
-	dbName     = "db"
-	ingestName = "ingest"
+	// openingName is a file that is there while the database is being opened.
+	openingName = "OPENING"
+	dbName      = "db"
+	ingestName  = "ingest"
 
 	formatLine = "tidemark state, format "
 )

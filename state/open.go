@@ -108,7 +108,7 @@ func makeDir(fs vfs.FS, dir string) error {
 // ownName is true for what Open may meet in a directory whose creation was cut short.
 func ownName(name string) bool {
 	switch strings.TrimSuffix(name, ".new") {
-	case formatName, ownerName, dbName, ingestName, "journal", "deadletters", "lost+found":
+	case formatName, ownerName, openingName, dbName, ingestName, "journal", "deadletters", "lost+found":
 		return true
 	}
 	return false
@@ -130,6 +130,11 @@ func (s *Store) open(version int) error {
 	if version > 0 {
 		if err := s.findLog(); err != nil {
 			return err
+		}
+	}
+	if !s.opts.ReadOnly {
+		if err := s.noteOpening(); err != nil {
+			return Classify(err, s.dir, "write to the state directory")
 		}
 	}
 	o := s.pebbleOptions()
@@ -157,12 +162,37 @@ func (s *Store) open(version int) error {
 			return Classify(err, s.dir, "write the format of the state")
 		}
 	}
+	if !s.opts.ReadOnly {
+		if err := fs.Remove(fs.PathJoin(s.dir, openingName)); err != nil {
+			return Classify(err, s.dir, "write to the state directory")
+		}
+	}
 	return s.checkFingerprint()
 }
 
-// findLog looks for the database's write-ahead log. There always is one, from its creation on, and the database takes a directory without one
-// for a database that has nothing in it beside its tables: small states would begin anew, in silence.
+// noteOpening says on the disk that the database is being opened: meanwhile it may have no log.
+func (s *Store) noteOpening() error {
+	fs := s.opts.FS
+	f, err := fs.Create(fs.PathJoin(s.dir, openingName), vfs.WriteCategoryUnspecified)
+	if err != nil {
+		return err
+	}
+	err = f.Sync()
+	if closeErr := f.Close(); err == nil {
+		err = closeErr
+	}
+	if err == nil {
+		err = syncDir(fs, s.dir)
+	}
+	return err
+}
+
+// findLog looks for the database's write-ahead log. A database that has been opened always has one, and takes a directory without one for a
+// database with nothing in it beside its tables: small states would begin anew, in silence.
 func (s *Store) findLog() error {
+	if _, err := s.opts.FS.Stat(s.opts.FS.PathJoin(s.dir, openingName)); err == nil {
+		return nil // the last opening was cut short, perhaps between the old log and the new one
+	}
 	db := s.opts.FS.PathJoin(s.dir, dbName)
 	names, err := s.opts.FS.List(db)
 	if err != nil || !slices.Contains(names, "CURRENT") && !slices.ContainsFunc(names, func(n string) bool { return strings.HasPrefix(n, "MANIFEST-") }) {
