@@ -266,6 +266,9 @@ func (a *app) savepointList(dir string) error {
 		return classify(err)
 	}
 	if a.json {
+		if all == nil {
+			all = map[string]*state.Manifest{}
+		}
 		a.print(all)
 		return nil
 	}
