@@ -39,7 +39,8 @@ func TestConformance(t *testing.T) {
 		sdktest.Conforms(t, marker.Plugin(), sdktest.Settings{Options: sdktest.Options{"marker": "x", "watermark": "y"}, NoSpeed: true})
 	})
 	t.Run("generate", func(t *testing.T) {
-		sdktest.Conforms(t, generate.Plugin(), sdktest.Settings{Options: sdktest.Options{"count": 5000, "partitions": 2}, NoSpeed: true})
+		sdktest.Conforms(t, generate.Plugin(), sdktest.Settings{Options: sdktest.Options{"count": 5000, "partitions": 2},
+			Until: sdktest.Until{Rows: 5000}, NoSpeed: true})
 	})
 	t.Run("file source", func(t *testing.T) {
 		sdktest.Conforms(t, filesource.Plugin(), sdktest.Settings{Options: sdktest.Options{"path": []string{in}}, NoSpeed: true})

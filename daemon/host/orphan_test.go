@@ -47,7 +47,11 @@ func TestNoOrphansWhenTheDaemonIsKilled(t *testing.T) {
 	self, err := os.Executable()
 	require.NoError(t, err)
 	daemon := exec.Command(self)
-	daemon.Env = append(os.Environ(), daemonKey+"="+executable())
+	// A folder of its own, and short enough for sockets: other tests of the machine remove what dead daemons have left as well.
+	dir, err := os.MkdirTemp("", "orphans-")
+	require.NoError(t, err)
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	daemon.Env = append(os.Environ(), daemonKey+"="+executable(), "TMPDIR="+dir)
 	daemon.Stderr = os.Stderr
 	out, err := daemon.StdoutPipe()
 	require.NoError(t, err)
@@ -62,7 +66,7 @@ func TestNoOrphansWhenTheDaemonIsKilled(t *testing.T) {
 	_ = daemon.Wait()
 	require.Eventually(t, func() bool { return gone(pid) }, 10*time.Second, 10*time.Millisecond)
 	require.DirExists(t, words[1])
-	newHost(t, Settings{})
+	newHost(t, Settings{RuntimeDir: dir})
 	require.NoDirExists(t, words[1], "the next daemon removes what the killed one has left")
 }
 

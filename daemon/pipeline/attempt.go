@@ -21,6 +21,9 @@ import (
 
 // attempt is everything that runs between two failures.
 type attempt struct {
+	stopAsked context.Context // done: an orderly stop has begun
+	askStop   context.CancelFunc
+
 	p       *Pipeline
 	plan    *plan.Plan
 	graph   *graph
@@ -148,6 +151,7 @@ func (a *attempt) watchStop(ctx, inner context.Context, stopped chan<- struct{})
 	case <-ctx.Done():
 	}
 	close(stopped)
+	a.askStop()
 	a.p.enter(Stopping, nil)
 	for _, l := range a.lanes {
 		if l.align != nil {

@@ -8,7 +8,9 @@ import (
 )
 
 func TestBalance(t *testing.T) {
-	part := func(name string, rows int64) pipeline.BalancePart { return pipeline.BalancePart{Name: name, Rows: rows} }
+	part := func(name string, rows int64) pipeline.BalancePart {
+		return pipeline.BalancePart{Name: name, Rows: rows}
+	}
 	b := pipeline.Balance{Component: "clicks", Kind: "source", In: 5, Parts: []pipeline.BalancePart{part("passed on", 3), part("rejected", 2), part("markers", 0)}}
 	require.Equal(t, "source clicks: 5 in = 3 passed on + 2 rejected", b.String())
 	s := pipeline.Summary{Balance: []pipeline.Balance{b}}

@@ -34,6 +34,7 @@ func (p *Pipeline) build(ctx context.Context) (_ *attempt, err error) {
 			a.close()
 		}
 	}()
+	a.stopAsked, a.askStop = context.WithCancel(hard)
 	a.pool = newPool(a.workers)
 	var names []string
 	for _, s := range p.plan.Sources {
@@ -43,7 +44,7 @@ func (p *Pipeline) build(ctx context.Context) (_ *attempt, err error) {
 	for i, s := range p.plan.Sources {
 		a.places.clocked[i] = s.Rule == plan.ProcessingTime
 	}
-	if err := a.openState(); err != nil {
+	if err := a.openState(ctx); err != nil {
 		return nil, err
 	}
 	if err := a.openSinks(ctx); err != nil {

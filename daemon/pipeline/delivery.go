@@ -108,12 +108,19 @@ func (a *attempt) cutLetters(barrier uint64) error {
 	return a.coord.contribute(a.ctx, barrier, func(c *cut) { c.letters = part })
 }
 
-// gate waits until there is room for more input.
+// gate waits until there is room for more input. A stop does not wait: little comes any more, and the sources' last word has to be heard.
 func (a *attempt) gate(ctx context.Context) error {
-	if err := a.budget.Wait(ctx); err != nil {
-		return err
+	wait, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(a.stopAsked, cancel)()
+	err := a.budget.Wait(wait)
+	if err == nil {
+		err = a.log.Gate(wait)
 	}
-	return a.log.Gate(ctx)
+	if a.stopAsked.Err() != nil && ctx.Err() == nil {
+		return nil
+	}
+	return err
 }
 
 // settle ends the deliveries, after the last commit of the sources' records. When ctx has ended, so in a stop, it does not wait for sinks

@@ -31,6 +31,9 @@ type journaled struct {
 	stopOnce sync.Once
 	done     sync.WaitGroup
 
+	stopping  chan struct{} // closed: the source is to end where it is
+	stopInput sync.Once
+
 	// Of the goroutine that calls Recv.
 	open   []journaledPartition // to be ended when the replay is over
 	ids    map[uint32]uint32    // partition numbers of the inner source to ours
@@ -73,7 +76,7 @@ func parseJournalPosition(p []byte) (number uint64, id uint32, err error) {
 
 // newJournaled starts the replay behind the last record that the commit holds.
 func newJournaled(inner wire.Source, j *journal.Journal, maxSize int64, committed uint64, restored map[string]partitionState) (*journaled, error) {
-	s := &journaled{inner: inner, journal: j, maxSize: maxSize, room: make(chan struct{}, 1), replayed: make(chan wire.SourceEvent, 4), stop: make(chan struct{}), ids: map[uint32]uint32{}, number: committed}
+	s := &journaled{inner: inner, journal: j, maxSize: maxSize, room: make(chan struct{}, 1), replayed: make(chan wire.SourceEvent, 4), stop: make(chan struct{}), stopping: make(chan struct{}), ids: map[uint32]uint32{}, number: committed}
 	for name, p := range restored {
 		if p.ended || name == journalPartition {
 			continue
@@ -164,9 +167,12 @@ func (s *journaled) Recv() (wire.SourceEvent, error) {
 	for s.maxSize > 0 && s.journal.Size() > s.maxSize {
 		select {
 		case <-s.room:
+			continue
+		case <-s.stopping: // little comes any more
 		case <-s.stop:
 			return wire.SourceEvent{}, io.EOF
 		}
+		break
 	}
 	ev, err := s.inner.Recv()
 	if err != nil {
@@ -324,7 +330,10 @@ func (s *journaled) committed(number uint64) error {
 // Ack is about our positions; the inner source is told of its own, see committed.
 func (s *journaled) Ack(uint32, []byte) error { return nil }
 
-func (s *journaled) Stop() error { return s.inner.Stop() }
+func (s *journaled) Stop() error {
+	s.stopInput.Do(func() { close(s.stopping) })
+	return s.inner.Stop()
+}
 
 func (s *journaled) Close() error {
 	s.stopOnce.Do(func() { close(s.stop) })

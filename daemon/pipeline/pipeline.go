@@ -31,6 +31,7 @@ import (
 	"github.com/tidemark-stream/tidemark/daemon/plan"
 	"github.com/tidemark-stream/tidemark/sdk/batch"
 	"github.com/tidemark-stream/tidemark/sdk/wire"
+	"github.com/tidemark-stream/tidemark/state"
 	"github.com/tidemark-stream/tidemark/state/deadletter"
 )
 
@@ -136,7 +137,8 @@ func (e *StartError) Unwrap() error { return e.Err }
 func (p *Pipeline) start(err error) error {
 	var plugin *host.Failure
 	broken := errors.As(err, &plugin) && (plugin.Reason == host.Died || plugin.Reason == host.Hung || plugin.Reason == host.BrokeProtocol)
-	if !p.set.Foreground || broken || p.tries > 1 || p.Summary().In > 0 {
+	waits := errors.Is(err, state.NoSpace) // it goes on by itself when there is room
+	if !p.set.Foreground || broken || waits || p.tries > 1 || p.Summary().In > 0 {
 		return nil
 	}
 	return &StartError{err}

@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/tidemark-stream/tidemark/daemon/checkpoint"
 	"github.com/tidemark-stream/tidemark/daemon/failpoint"
@@ -31,7 +33,7 @@ const (
 
 // openState opens the store and the dead letters, and reads what the last commit says. A state that the plan cannot go on from is
 // refused, unless the components in question may be reset.
-func (a *attempt) openState() error {
+func (a *attempt) openState(ctx context.Context) error {
 	dir := a.p.set.StateDir
 	store, err := state.Open(filepath.Join(dir, StateFolder), state.Options{FS: a.p.set.FS, CacheSize: a.plan.State.Cache,
 		Logger: structured(a.p.set.Log.Named("state")), Hook: failpoint.Hit,
@@ -55,8 +57,10 @@ func (a *attempt) openState() error {
 	// What resets or is new is committed before anything else looks into the store.
 	first := &state.Delta{}
 	checkpoint.Apply(first, a.restored, changes)
-	if _, err := store.Commit(a.ctx, first); err != nil {
-		return lasting(err)
+	if slices.ContainsFunc(changes, func(c checkpoint.Change) bool { return c.Class != checkpoint.Keeps }) {
+		if err := a.commitFirst(ctx, first); err != nil {
+			return lasting(err)
+		}
 	}
 	a.deadLetters, err = deadletter.Open(filepath.Join(dir, LettersFolder), deadletter.Options{FS: a.p.set.FS, MaxBytes: a.plan.DeadLetters.MaxSize, MaxAge: a.plan.DeadLetters.MaxAge})
 	if err != nil {
@@ -67,6 +71,29 @@ func (a *attempt) openState() error {
 		a.p.set.Log.Warn("damaged dead letters were set aside", "file", path)
 	}
 	return nil
+}
+
+// commitFirst commits what a start changes. While the disk is full it waits, as later commits do.
+func (a *attempt) commitFirst(ctx context.Context, d *state.Delta) error {
+	for told := false; ; told = true {
+		_, err := a.store.Commit(a.ctx, d)
+		if !errors.Is(err, state.NoSpace) || a.store.Err() != nil {
+			if told && err == nil {
+				a.diskFull(nil)
+			}
+			return err
+		}
+		if !told {
+			a.diskFull(err)
+		}
+		timer := a.p.set.Clock.NewTimer(time.Second)
+		select {
+		case <-timer.C():
+		case <-ctx.Done():
+			timer.Stop()
+			return err
+		}
+	}
 }
 
 // lasting marks errors of the store that another attempt will not mend.

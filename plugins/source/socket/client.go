@@ -40,8 +40,8 @@ func (s *source) connect(ctx context.Context, out *sdk.SourceContext[[]byte]) er
 		log.Info("connected", "local", conn.LocalAddr().String(), "tries", tries+1)
 		tries = 0
 		out.Gauge("connections", "open connections", 1)
-		began := time.Now()
-		err = s.read(ctx, conn, part, out.Framing())
+		heard := &hearing{Conn: conn}
+		err = s.read(ctx, heard, part, out.Framing())
 		out.Gauge("connections", "open connections", 0)
 		var sending *stream.SendError
 		if ctx.Err() != nil || errors.As(err, &sending) {
@@ -53,13 +53,25 @@ func (s *source) connect(ctx context.Context, out *sdk.SourceContext[[]byte]) er
 		}
 		out.Env.Count("connections_lost_total", "connections that ended", 1)
 		// A server that takes connections only to drop them is not tried at full speed.
-		if time.Since(began) > s.MaxBackoff {
+		if heard.something {
 			pause.reset()
 		}
 		if err := sleep(ctx, pause.next()); err != nil {
 			return err
 		}
 	}
+}
+
+// hearing is a connection that knows whether something has come over it.
+type hearing struct {
+	net.Conn
+	something bool
+}
+
+func (l *hearing) Read(p []byte) (int, error) {
+	n, err := l.Conn.Read(p)
+	l.something = l.something || n > 0
+	return n, err
 }
 
 func (s *source) dial(ctx context.Context, config *tls.Config) (net.Conn, error) {

@@ -36,10 +36,10 @@ func (s *source) read(ctx context.Context, conn net.Conn, part *sdk.Partition[[]
 	if errors.As(err, &sending) {
 		return err
 	}
-	// A peer that closes has said all that it had to say, its last line included. What a broken connection has cut is no record. Neither
-	// must meet the next connection's bytes. When the source is to stop, nobody takes them any more.
+	// A line without its end may have been cut: the system closes a connection in order even when the peer was killed. It must not meet
+	// the next connection's bytes either. When the source is to stop, nobody takes it any more.
 	rest := framing.RejectLast
-	if errors.Is(err, io.EOF) {
+	if s.Unfinished == "keep" && errors.Is(err, io.EOF) {
 		rest = framing.KeepLast
 	}
 	if endErr := st.End(rest); endErr != nil {
