@@ -90,7 +90,7 @@ func TestAClosedConnectionMayEndALine(t *testing.T) {
 	r.UntilRows(3)
 	require.NoError(t, c.(*net.TCPConn).SetLinger(0)) // a reset is no such end
 	require.NoError(t, c.Close())
-	r.Until("the cut line", func(r *sourcetest.Run) bool { return len(r.Rejects()) > 0 })
+	r.Until("the cut line", func(r *sourcetest.Run) bool { return len(r.Of(ln.Addr().String()).Rejects) > 0 })
 	require.Equal(t, []string{"a", "b", "c"}, r.Rows())
 	require.Equal(t, []string{"partial 1"}, r.Rejects())
 	r.Stop()
