@@ -78,7 +78,11 @@ func (a *app) daemon(ctx context.Context, file string) error {
 		}
 	}()
 	log.Info("daemon starts", "pipelines", cfg.Pipelines, "state", cfg.State)
-	if err := d.Run(ctx); err != nil {
+	err = a.inTime(ctx, cfg.StopTimeout, func() error { return d.Run(ctx) })
+	if errors.Is(err, errOverdue) {
+		return err
+	}
+	if err != nil {
 		if errors.Is(err, os.ErrNotExist) {
 			err = fmt.Errorf("%w; make it, or name another one in %s", err, file)
 		}

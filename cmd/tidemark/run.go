@@ -89,7 +89,9 @@ func (a *app) run(ctx context.Context, files []string, o runOptions) error {
 	for i, p := range pipelines {
 		wait.Go(func() { errs[i] = p.Run(ctx) })
 	}
-	wait.Wait()
+	if err := a.inTime(ctx, o.stop, func() error { wait.Wait(); return nil }); err != nil {
+		return err
+	}
 	var summaries []pipeline.Summary
 	for i, p := range pipelines {
 		s := p.Summary()
