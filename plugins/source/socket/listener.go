@@ -109,11 +109,15 @@ func (s *source) serve(ctx context.Context, conn net.Conn, config *tls.Config, n
 	return nil
 }
 
-// open makes the listening socket. A Unix socket that a dead process has left behind is replaced; one that somebody listens on is not.
+// open makes the listening socket. A Unix socket that a dead process has left behind is replaced; one that somebody listens on is not, and no
+// file of another kind either.
 func (s *source) open(ctx context.Context) (net.Listener, error) {
 	lc := net.ListenConfig{KeepAlive: keepAlive(s.KeepAlive)}
 	ln, err := lc.Listen(ctx, s.Network, s.Listen)
 	if err != nil && s.Network == "unix" && errors.Is(err, syscall.EADDRINUSE) {
+		if info, statErr := os.Lstat(s.Listen); statErr == nil && info.Mode().Type() != os.ModeSocket { // connecting to it is refused as well
+			return nil, fmt.Errorf("listen on %s: there is a file of that name, which is no socket", s.Listen)
+		}
 		if c, dialErr := net.DialTimeout("unix", s.Listen, time.Second); dialErr == nil {
 			_ = c.Close()
 		} else if errors.Is(dialErr, syscall.ECONNREFUSED) && os.Remove(s.Listen) == nil {
