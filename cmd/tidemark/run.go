@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hashicorp/go-hclog"
 	"github.com/spf13/cobra"
 
 	"github.com/tidemark-stream/tidemark/daemon/clock"
@@ -40,7 +41,12 @@ Each pipeline ends with its figures on stderr: a line for all of it, and for eac
 such an account does not close the program says so and exits with 1.`,
 		Example: "  tidemark run examples/quickstart/pipeline.toml",
 		Args:    cobra.MinimumNArgs(1),
-		RunE:    func(cmd *cobra.Command, args []string) error { return a.run(cmd.Context(), args, o) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := o.check(cmd); err != nil {
+				return err
+			}
+			return a.run(cmd.Context(), args, o)
+		},
 	}
 	cmd.Flags().StringVar(&o.state, "state", "", "directory for state that outlives the run (default: a temporary one)")
 	cmd.Flags().StringArrayVar(&o.reset, "allow-reset", nil, "component whose state may be dropped, because the pipeline has changed so that it is of no use any more (may be given several times)")
@@ -101,6 +107,11 @@ func (a *app) run(ctx context.Context, files []string, o runOptions) error {
 				errs[i] = err
 			}
 		}
+		if errs[i] == nil && o.state == "" {
+			if n := undelivered(s); n > 0 {
+				errs[i] = fmt.Errorf("%d results were not delivered, and go with the temporary state; with --state DIR the next run delivers them", n)
+			}
+		}
 		var start *pipeline.StartError
 		if !o.quiet && !errors.As(errs[i], &start) { // there are no figures of what has not begun
 			a.summary(s)
@@ -110,6 +121,25 @@ func (a *app) run(ctx context.Context, files []string, o runOptions) error {
 		}
 	}
 	return classify(errors.Join(append(errs, o.measures.end(summaries))...))
+}
+
+// undelivered is the number of results that no sink has taken.
+func undelivered(s pipeline.Summary) (n int64) {
+	for _, k := range s.Sinks {
+		n += k.Waiting
+	}
+	return n
+}
+
+// check refuses flags whose value would be ignored.
+func (o *runOptions) check(cmd *cobra.Command) error {
+	if hclog.LevelFromString(o.logLevel) == hclog.NoLevel {
+		return &exitError{code: exitConfig, err: fmt.Errorf("--log-level %q is not trace, debug, info, warn or error", o.logLevel)}
+	}
+	if cmd.Flags().Changed("state") && o.state == "" {
+		return &exitError{code: exitConfig, err: errors.New("--state is empty; name a directory, or leave it out for a temporary one")}
+	}
+	return nil
 }
 
 // classify gives a failure its exit code: what the environment did wrong is 3.
