@@ -24,7 +24,7 @@ type Config struct {
 	IdleTimeout    time.Duration `name:"idle_timeout" default:"0s" help:"a connection on which nothing has come for so long is closed; 0s = never"`
 	KeepAlive      time.Duration `name:"keep_alive" default:"15s" help:"tcp: how often a silent peer is asked whether it is still there; 0s = never"`
 	MaxConnections int           `name:"max_connections" default:"1024" help:"with listen: more wait until another one ends"`
-	Unfinished     string        `name:"unfinished" default:"reject" enum:"reject,keep" help:"a line that has no line end when its peer closes the connection: reject = it may have been cut, and goes to the errors port as partial; keep = it is a record"`
+	Unfinished     string        `name:"unfinished" default:"keep" enum:"keep,reject" help:"a line that has no line end when its peer closes the connection: keep = it is a record; reject = it may have been cut, since the system closes the connections of a killed process in order, too, and goes to the errors port as partial"`
 	ReceiveBuffer  sdk.Size      `name:"receive_buffer" default:"4MiB" help:"udp: datagrams that wait in the system, in bytes; the system may have a lower limit"`
 	TLS            TLS           `name:"tls" help:"encrypts the connections"`
 }

@@ -36,8 +36,9 @@ func (s *source) read(ctx context.Context, conn net.Conn, part *sdk.Partition[[]
 	if errors.As(err, &sending) {
 		return err
 	}
-	// A line without its end may have been cut: the system closes a connection in order even when the peer was killed. It must not meet
-	// the next connection's bytes either. When the source is to stop, nobody takes it any more.
+	// A peer that closes has said all that it had to say, its last line included, unless the pipeline wants every line's end to be there.
+	// What a broken connection has cut is no record. Neither must meet the next connection's bytes. When the source is to stop, nobody
+	// takes them any more.
 	rest := framing.RejectLast
 	if s.Unfinished == "keep" && errors.Is(err, io.EOF) {
 		rest = framing.KeepLast

@@ -2,9 +2,10 @@
 // listener; over TCP, with or without TLS, Unix sockets, or UDP.
 //
 // Each accepted connection is a partition of its own that ends with it. A client's server is one partition over all
-// connections. What one connection has sent never mixes with what another one sends. A record without
-// a line end when its connection ends is rejected as partial: a peer that was killed seems to close in order, too, and half a number is
-// a number. With unfinished = "keep" a peer that closes ends its last record; one that a connection cuts that breaks is still rejected.
+// connections. What one connection has sent never mixes with what another one sends. A peer that closes its connection ends its
+// last record, with or without a line end; one that is cut by a connection that breaks (a reset, a timeout) is rejected as partial. A peer
+// that was killed seems to close in order, too, and half a number is a number: with unfinished = "reject" every record without a line end
+// is rejected.
 //
 // Nothing is read that the pipeline cannot take, so a slow pipeline holds back its peers (TCP and Unix sockets; datagrams that come
 // meanwhile are lost by nature, which is what the receive buffer is for). The bytes are gone once they are read: positions are

@@ -59,39 +59,33 @@ func TestAClientComesBackAndNeverGluesConnections(t *testing.T) {
 	c := accept(t, ln)
 	send(t, c, "a\nb\nhal")
 	r.UntilRows(2)
-	require.NoError(t, c.Close())
+	require.NoError(t, c.Close()) // the end of its last line
 
 	c = accept(t, ln)
 	send(t, c, "f\nc\n")
-	r.UntilRows(4)
+	r.UntilRows(5)
 	require.NoError(t, c.(*net.TCPConn).SetLinger(0)) // a reset
 	require.NoError(t, c.Close())
 
 	c = accept(t, ln)
 	send(t, c, "d\n")
-	r.UntilRows(5)
-	require.Equal(t, []string{"a", "b", "f", "c", "d"}, r.Rows())
-	require.Equal(t, []string{"partial 3"}, r.Rejects())
+	r.UntilRows(6)
+	require.Equal(t, []string{"a", "b", "hal", "f", "c", "d"}, r.Rows())
 	require.Equal(t, []string{address}, r.Names(), "one partition over all connections")
 	r.Stop()
 	require.Equal(t, 3, strings.Count(r.Log(), "connected:"), r.Log())
 	require.Equal(t, 2, strings.Count(r.Log(), "connection ended"), r.Log())
 }
 
-func TestAClosedConnectionMayEndALine(t *testing.T) {
+func TestEveryLineMayNeedItsEnd(t *testing.T) {
 	ln := server(t)
-	r := client(t, ln.Addr().String(), sourcetest.Options{"unfinished": "keep"})
+	r := client(t, ln.Addr().String(), sourcetest.Options{"unfinished": "reject"})
 	c := accept(t, ln)
 	send(t, c, "a\nb")
 	require.NoError(t, c.Close())
+	send(t, accept(t, ln), "c\n")
 	r.UntilRows(2)
-	c = accept(t, ln)
-	send(t, c, "c\nd")
-	r.UntilRows(3)
-	require.NoError(t, c.(*net.TCPConn).SetLinger(0)) // a reset is no such end
-	require.NoError(t, c.Close())
-	r.Until("the cut line", func(r *sourcetest.Run) bool { return len(r.Of(ln.Addr().String()).Rejects) > 0 })
-	require.Equal(t, []string{"a", "b", "c"}, r.Rows())
+	require.Equal(t, []string{"a", "c"}, r.Rows())
 	require.Equal(t, []string{"partial 1"}, r.Rejects())
 	r.Stop()
 }
@@ -184,8 +178,7 @@ func TestEachAcceptedConnectionIsAPartition(t *testing.T) {
 	require.NoError(t, silent.Close())
 	require.NoError(t, a.Close())
 	r.Until("the end of a", func(r *sourcetest.Run) bool { return r.Of(a.LocalAddr().String() + "#1").Ended })
-	require.Equal(t, []string{"a1"}, r.Of(a.LocalAddr().String()+"#1").Rows)
-	require.Equal(t, []string{"partial 1"}, r.Of(a.LocalAddr().String()+"#1").Rejects, "it may have been cut")
+	require.Equal(t, []string{"a1", "a"}, r.Of(a.LocalAddr().String()+"#1").Rows)
 	r.Until("b", func(r *sourcetest.Run) bool { return !r.Of(b.LocalAddr().String() + "#2").Ended })
 	require.Len(t, r.Names(), 2, "who says nothing holds nobody back")
 	r.Stop()
