@@ -438,6 +438,9 @@ func (a *attempt) makeLane(ctx context.Context, number uint32, s *plan.Source, a
 // framing is what a source has to know to cut its bytes where the decoder expects it.
 func framing(s *plan.Source) wire.Framing {
 	f := wire.Framing{Format: s.Framing, MaxRecord: s.MaxRecord}
+	if s.Decode != nil {
+		f.Records = string(s.Decode.Format)
+	}
 	if s.Framing == "csv" && s.Decode != nil && s.Decode.Format == decode.FormatCSV {
 		f.Delimiter = s.Decode.Delimiter
 		if f.Delimiter == "" {

@@ -96,6 +96,7 @@ type Framing struct {
 	MaxRecord int64  // bytes; a longer record becomes a batch.Reject with code "too_long". 0 = 1 MiB
 	Delimiter string // "csv": what separates columns, one byte; "" = a comma, semicolon, tab or bar
 	Quote     string // "csv": what quotes a column, one byte; "" = the double quote
+	Records   string // what records are decoded as: "json", "csv", ...; a source may refuse early what cannot be that
 }
 
 // SourceOpen starts a source.

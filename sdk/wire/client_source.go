@@ -39,7 +39,7 @@ func (s *sourceClient) open(o SourceOpen) error {
 		return s.client.explain(err)
 	}
 	w := &pluginv1.SourceOpen{Open: wireOpen(o.Plugin, o.Options, o.Place), Framing: o.Framing.Format, MaxRecord: o.Framing.MaxRecord,
-		Delimiter: o.Framing.Delimiter, Quote: o.Framing.Quote,
+		Delimiter: o.Framing.Delimiter, Quote: o.Framing.Quote, Records: o.Framing.Records,
 		Credits: Credits, BatchRows: uint32(max(o.BatchRows, 0)), BatchBytes: uint32(max(o.BatchBytes, 0)), LingerMicros: uint32(max(o.Linger.Microseconds(), 0))}
 	for _, p := range o.Restored {
 		w.Restored = append(w.Restored, &pluginv1.RestoredPartition{Name: p.Name, Position: p.Position, Ended: p.Ended})

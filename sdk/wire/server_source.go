@@ -47,7 +47,7 @@ func (s *Server) openSource(o *pluginv1.SourceOpen) (Source, error) {
 		return nil, err
 	}
 	settings := SourceOpen{Plugin: open.GetPlugin(), Options: open.GetOptions(), Place: placeOf(open),
-		Framing: Framing{Format: o.GetFraming(), MaxRecord: o.GetMaxRecord(), Delimiter: o.GetDelimiter(), Quote: o.GetQuote()}, BatchRows: int(o.GetBatchRows()),
+		Framing: Framing{Format: o.GetFraming(), MaxRecord: o.GetMaxRecord(), Delimiter: o.GetDelimiter(), Quote: o.GetQuote(), Records: o.GetRecords()}, BatchRows: int(o.GetBatchRows()),
 		BatchBytes: int(o.GetBatchBytes()), Linger: time.Duration(o.GetLingerMicros()) * time.Microsecond}
 	for _, p := range o.GetRestored() {
 		settings.Restored = append(settings.Restored, RestoredPartition{Name: p.GetName(), Position: p.GetPosition(), Ended: p.GetEnded()})

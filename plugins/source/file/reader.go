@@ -175,8 +175,7 @@ func (r *reader) broken(path string, err error) (bool, error) {
 	if r.packed == nil || errors.As(err, &sending) {
 		return false, err
 	}
-	r.st.Reject(damaged, fmt.Sprintf("%s is damaged or cut short: %v; what stands before that was read", path, err))
-	return true, nil
+	return true, r.st.Reject(damaged, fmt.Sprintf("%s is damaged or cut short: %v; what stands before that was read", path, err))
 }
 
 func (r *reader) close() {

@@ -17,8 +17,11 @@ import (
 	"github.com/tidemark-stream/tidemark/sdk/batch"
 )
 
-// notJSON is the code of rejects that are no JSON.
-const notJSON = "malformed"
+// The codes of rejects are those of decoding.
+const (
+	notJSON = "malformed"
+	empty   = "empty"
+)
 
 // refusal is one record that was not taken, as the answer tells it.
 type refusal struct {
@@ -79,7 +82,7 @@ func (c *Config) cutBody(r *http.Request, body []byte, f sdk.Framing) (batches [
 		body = nil
 		done = !split.Cut(b, n) && split.End(b, framing.KeepLast)
 		split.Finish(b)
-		if c.Check == "json" {
+		if c.Check == "json" || c.Check == "auto" && f.Records == "json" {
 			onlyJSON(b)
 		}
 		refused = append(refused, refusals(b, index)...)
@@ -98,7 +101,7 @@ func cutJSON(body []byte, maxRecord int) (*batch.Batch, []refusal) {
 	d := json.NewDecoder(bytes.NewReader(body))
 	add := func(value json.RawMessage) {
 		if maxRecord > 0 && len(value) > maxRecord {
-			reject(b, framing.TooLong, fmt.Sprintf("the record has %d bytes, max_record allows %d", len(value), maxRecord), value)
+			reject(b, framing.TooLong, fmt.Sprintf("the record has %d bytes, max_record allows %d", len(value), maxRecord), value, framing.KeptPrefix)
 			return
 		}
 		b.Data = append(append(b.Data, value...), '\n')
@@ -113,7 +116,7 @@ func cutJSON(body []byte, maxRecord int) (*batch.Batch, []refusal) {
 			// What stands behind cannot be told apart any more. Elements of a broken array are looked for all the same.
 			rest := bytes.TrimLeft(body[d.InputOffset():], " \t\r\n")
 			rest, err = elements(rest, add, err)
-			reject(b, notJSON, "not JSON from here on: "+err.Error(), rest)
+			reject(b, notJSON, "not JSON from here on: "+err.Error(), rest, max(maxRecord, framing.KeptPrefix))
 			break
 		}
 		if len(value) > 0 && value[0] == '[' {
@@ -142,9 +145,10 @@ func elements(array []byte, add func(json.RawMessage), cause error) (rest []byte
 	return array[d.InputOffset():], cause
 }
 
-func reject(b *batch.Batch, code, message string, data []byte) {
+// reject keeps at most so many bytes of the record.
+func reject(b *batch.Batch, code, message string, data []byte, keep int) {
 	b.Rejects = append(b.Rejects, batch.Reject{
-		After: uint32(b.N), Code: code, Message: message, Data: bytes.Clone(data[:min(len(data), framing.KeptPrefix)]), Length: int64(len(data)),
+		After: uint32(b.N), Code: code, Message: message, Data: bytes.Clone(data[:min(len(data), keep)]), Length: int64(len(data)),
 	})
 }
 
@@ -173,8 +177,12 @@ func onlyJSON(b *batch.Batch) {
 			break
 		}
 		row := data[offsets[i] : offsets[i+1]-uint32(b.Trailer)]
-		if !json.Valid(row) {
-			reject(b, notJSON, "not JSON", row)
+		switch {
+		case len(bytes.TrimSpace(row)) == 0:
+			reject(b, empty, "the row is empty", row, len(row))
+			continue
+		case !json.Valid(row):
+			reject(b, notJSON, "not JSON", row, len(row)) // whole, as decoding would have kept it
 			continue
 		}
 		b.Data = append(b.Data, data[offsets[i]:offsets[i+1]]...)

@@ -18,7 +18,7 @@ type Config struct {
 	Token         string        `name:"token" help:"a secret that requests have to bring: Authorization: Bearer …"`
 	Answer        string        `name:"answer" default:"committed" enum:"committed,received" help:"when a request is answered: committed = its records are safe; received = at once, and a crash may lose them"`
 	AnswerTimeout time.Duration `name:"answer_timeout" default:"30s" help:"with answer = \"committed\": a request that is not committed by then is answered with 503"`
-	Check         string        `name:"check" default:"none" enum:"none,json" help:"json: lines that are no JSON are refused in the answer; none: they are found when they are decoded"`
+	Check         string        `name:"check" default:"auto" enum:"auto,json,none" help:"json: lines that are no JSON are refused in the answer; none: they are found when they are decoded, behind the answer; auto: json where the pipeline decodes JSON"`
 	MaxBody       sdk.Size      `name:"max_body" default:"10MiB" help:"largest body, after unpacking"`
 	MaxWaiting    int           `name:"max_waiting" default:"64" help:"requests that may wait for the pipeline; more are answered with 429"`
 	TLS           TLS           `name:"tls" help:"encrypts the connections"`

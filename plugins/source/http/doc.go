@@ -3,7 +3,8 @@
 // A request is answered when its records are safe, that is, when the checkpoint that holds them has been committed; after a
 // failure the client sends again what was not answered. A request whose answer was lost counts twice then, wholly or in part, because the
 // journal or the commit may have it already; a dedup step over an id of the records mends that. The answer says how many records were taken, and which were not and
-// why. While the pipeline cannot take more the answer is 429 with Retry-After; nothing is dropped in silence.
+// why: over-long ones, and, where the pipeline decodes JSON, those that are none. Whether a record's fields have their types and its time
+// makes sense is found out behind the answer; such a record is an accepted one that goes to the errors port. While the pipeline cannot take more the answer is 429 with Retry-After; nothing is dropped in silence.
 //
 //	POST / HTTP/1.1
 //	Content-Type: application/x-ndjson

@@ -132,6 +132,33 @@ func TestEachRefusedRecordHasItsReason(t *testing.T) {
 	}
 }
 
+func TestWhatCannotBeDecodedIsSaidInTheAnswer(t *testing.T) {
+	body := []byte("{}\n{\n\n" + strings.Repeat("x", 5000) + "\n[1]\n")
+	cut := func(check, records string) (accepted int, refused []refusal, kept int) {
+		r, err := http.NewRequest(http.MethodPost, "http://localhost", nil)
+		require.NoError(t, err)
+		batches, accepted, refused, err := (&Config{Check: check}).cutBody(r, bytes.Clone(body), wire.Framing{Format: "lines", MaxRecord: 10_000, Records: records})
+		require.NoError(t, err)
+		for _, b := range batches {
+			for _, j := range b.Rejects {
+				kept += len(j.Data)
+			}
+			b.Release()
+		}
+		return accepted, refused, kept
+	}
+	want := []refusal{{1, "malformed", "not JSON"}, {2, "empty", "the row is empty"}, {3, "malformed", "not JSON"}}
+	accepted, refused, kept := cut("auto", "json")
+	require.Equal(t, 2, accepted)
+	require.Equal(t, want, refused)
+	require.Equal(t, 5001, kept, "the errors port gets them whole")
+	for _, other := range [][2]string{{"auto", "csv"}, {"auto", ""}, {"none", "json"}} {
+		accepted, refused, _ := cut(other[0], other[1])
+		require.Equal(t, 5, accepted, other)
+		require.Empty(t, refused, other)
+	}
+}
+
 func TestNothingButRefusedRecords(t *testing.T) {
 	r, url := serving(t, nil)
 	c := post(t, url, strings.Repeat("x", 200))

@@ -152,12 +152,16 @@ func (s *Stream) endRecord(last framing.End) error {
 	return nil
 }
 
-// Reject adds a reject of the stream itself, for instance that it is damaged from here on.
-func (s *Stream) Reject(code, message string) {
+// Reject adds a reject of the stream itself, for instance that it is damaged from here on. Whole records that came before it are sent.
+func (s *Stream) Reject(code, message string) error {
+	if err := s.Flush(); err != nil {
+		return err
+	}
 	if s.b == nil {
 		s.begin()
 	}
 	s.b.Rejects = append(s.b.Rejects, batch.Reject{After: uint32(s.b.N), Code: code, Message: message, Position: s.split.At(), HasPosition: true})
+	return nil
 }
 
 // Drop gives the unsent batch back, for a stream that is left for good.

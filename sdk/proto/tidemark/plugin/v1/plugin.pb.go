@@ -820,8 +820,10 @@ type SourceOpen struct {
 	BatchBytes   uint32 `protobuf:"varint,7,opt,name=batch_bytes,json=batchBytes,proto3" json:"batch_bytes,omitempty"`
 	LingerMicros uint32 `protobuf:"varint,8,opt,name=linger_micros,json=lingerMicros,proto3" json:"linger_micros,omitempty"`
 	// For "csv": what separates columns, and what quotes them, one byte each. Empty: any usual separator, the double quote.
-	Delimiter     string `protobuf:"bytes,9,opt,name=delimiter,proto3" json:"delimiter,omitempty"`
-	Quote         string `protobuf:"bytes,10,opt,name=quote,proto3" json:"quote,omitempty"`
+	Delimiter string `protobuf:"bytes,9,opt,name=delimiter,proto3" json:"delimiter,omitempty"`
+	Quote     string `protobuf:"bytes,10,opt,name=quote,proto3" json:"quote,omitempty"`
+	// What the pipeline decodes records as: "json", "csv", ... A source may refuse early, to the peer's face, what cannot be that.
+	Records       string `protobuf:"bytes,11,opt,name=records,proto3" json:"records,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -922,6 +924,13 @@ func (x *SourceOpen) GetDelimiter() string {
 func (x *SourceOpen) GetQuote() string {
 	if x != nil {
 		return x.Quote
+	}
+	return ""
+}
+
+func (x *SourceOpen) GetRecords() string {
+	if x != nil {
+		return x.Records
 	}
 	return ""
 }
@@ -3067,7 +3076,7 @@ const file_tidemark_plugin_v1_plugin_proto_rawDesc = "" +
 	"\x06credit\x18\x02 \x01(\rH\x00R\x06credit\x12+\n" +
 	"\x03ack\x18\x03 \x01(\v2\x17.tidemark.plugin.v1.AckH\x00R\x03ack\x12.\n" +
 	"\x04stop\x18\x04 \x01(\v2\x18.tidemark.plugin.v1.StopH\x00R\x04stopB\t\n" +
-	"\arequest\"\xe9\x02\n" +
+	"\arequest\"\x83\x03\n" +
 	"\n" +
 	"SourceOpen\x12,\n" +
 	"\x04open\x18\x01 \x01(\v2\x18.tidemark.plugin.v1.OpenR\x04open\x12\x18\n" +
@@ -3083,7 +3092,8 @@ const file_tidemark_plugin_v1_plugin_proto_rawDesc = "" +
 	"\rlinger_micros\x18\b \x01(\rR\flingerMicros\x12\x1c\n" +
 	"\tdelimiter\x18\t \x01(\tR\tdelimiter\x12\x14\n" +
 	"\x05quote\x18\n" +
-	" \x01(\tR\x05quote\"Y\n" +
+	" \x01(\tR\x05quote\x12\x18\n" +
+	"\arecords\x18\v \x01(\tR\arecords\"Y\n" +
 	"\x11RestoredPartition\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1a\n" +
 	"\bposition\x18\x02 \x01(\fR\bposition\x12\x14\n" +
