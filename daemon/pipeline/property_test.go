@@ -338,9 +338,14 @@ inputs = ["odds", "odd.errors"]
 			if next == len(source.events) {
 				break // the source ends now, which is the last step
 			}
-			require.NoError(rt, driver.Settle())
-			s := p.Summary()
-			require.NoError(rt, s.Check())
+			// A batch is counted a moment before a probe can find it, so the first answer may come too early.
+			require.Eventually(rt, func() bool {
+				if driver.Settle() != nil {
+					return false
+				}
+				s := p.Summary()
+				return s.Check() == nil
+			}, time.Minute, time.Millisecond)
 		}
 		require.NoError(rt, <-done)
 		s := p.Summary()
