@@ -311,15 +311,16 @@ func (l *lane) intake(ctx context.Context) error {
 			}
 		}
 		it := &item{partition: ev.Partition, name: ev.Name, position: ev.Position, batch: ev.Batch}
-		var rows, bytes int64
 		switch ev.Kind {
 		case wire.SourceBatch:
 			b := ev.Batch
 			b.Source, b.Partition = l.number, ev.Partition
-			rows, bytes = int64(b.N+len(b.Rejects)), int64(len(b.Data))
+			rows := b.N + len(b.Rejects)
 			if l.headers != nil {
-				rows -= int64(l.headers.Attach(b))
+				rows -= l.headers.Attach(b)
 			}
+			l.counts.In.Add(int64(rows))
+			l.counts.Bytes.Add(int64(len(b.Data)))
 			it.done = make(chan struct{}, 1)
 			now := l.now()
 			if err := l.pool.submit(ctx, func(worker int) { l.columnize(worker, it, now) }, it.done); err != nil {
@@ -350,9 +351,6 @@ func (l *lane) intake(ctx context.Context) error {
 		if err := send(ctx, l.decoded, it); err != nil {
 			return quiet(ctx, err)
 		}
-		// Counted when a barrier can no longer overtake them: so what has come in and what became of it agree at each barrier (I5).
-		l.counts.In.Add(rows)
-		l.counts.Bytes.Add(bytes)
 	}
 }
 
