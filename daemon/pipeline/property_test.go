@@ -122,8 +122,10 @@ var kindsOfWindow = []kindOfWindow{
 		}
 		return out
 	}},
-	{text: `{ type = "session", gap = "400ms" }`, session: true, windows: func(ts int64) [][2]int64 { return [][2]int64{{ts, ts + 400}} }},
+	{text: `{ type = "session", gap = "400ms" }`, session: true, windows: func(ts int64) [][2]int64 { return [][2]int64{{ts, ts + sessionGap}} }},
 }
+
+const sessionGap = 400
 
 // result is what the model and the pipeline are compared by.
 type result struct {
@@ -246,6 +248,33 @@ func runTold(t *testing.T, rt *rapid.T, source *told, text string, size int) (ro
 	return r.got("out"), r.got("late")
 }
 
+// withoutTouching leaves out records that stand exactly one gap behind another of their key. Whether those two are one session depends on
+// the order of the partitions by its definition: they join unless the first one's window has fired, and the watermark that fires it may come
+// before the second record, which is not late then.
+func withoutTouching(parts [][]event) [][]event {
+	type place struct {
+		key string
+		ts  int64
+	}
+	taken := map[place]bool{}
+	var out [][]event
+	for _, part := range parts {
+		part = slices.DeleteFunc(part, func(e event) bool {
+			touches := taken[place{e.Key, e.TS - sessionGap}] || taken[place{e.Key, e.TS + sessionGap}]
+			taken[place{e.Key, e.TS}] = taken[place{e.Key, e.TS}] || !touches
+			return touches
+		})
+		if len(part) == 0 {
+			continue
+		}
+		for i := range part {
+			part[i].partition = len(out)
+		}
+		out = append(out, part)
+	}
+	return out
+}
+
 // Where no partition is behind itself by more than the bound nothing is late, and then it does not matter which partition is read how far
 // before another, how records are cut into batches, or how many shards share the keys: the same rows come in the same order, and they are
 // those of the model.
@@ -256,6 +285,9 @@ func TestAnyInterleavingOfPartitionsGivesTheSameRows(t *testing.T) {
 		var parts [][]event
 		for p := range rapid.IntRange(1, 4).Draw(rt, "partitions") {
 			parts = append(parts, records(rt, p, bound))
+		}
+		if kind.session {
+			parts = withoutTouching(parts)
 		}
 		var want []string
 		for range 3 {
