@@ -63,15 +63,17 @@ func present(kinds []Kind, all uint16) uint16 {
 // replaced, not written in place.
 func (b *Batch) Fork() *Batch {
 	b.Retain(1)
-	f := &Batch{}
-	*f = *b
-	f.refs, f.parent, f.sel = 1, b, nil
-	f.Columns = slices.Clone(b.Columns)
-	f.Extra = b.Extra[:len(b.Extra):len(b.Extra)] // an append moves to memory of its own
-	f.Bad, f.Rejects = nil, nil
+	f := &Batch{ // field by field: others may count their shares of b meanwhile
+		N: b.N, Source: b.Source, Partition: b.Partition,
+		Data: b.Data, Offsets: b.Offsets, Trailer: b.Trailer,
+		Base: b.Base, Unit: b.Unit, Position: b.Position, Header: b.Header,
+		Times: b.Times[:len(b.Times):len(b.Times)], Marks: b.Marks, Before: b.Before,
+		Columns: slices.Clone(b.Columns),
+		Extra:   b.Extra[:len(b.Extra):len(b.Extra)], // an append moves to memory of its own
+		refs:    1, parent: b,
+	}
 	if b.Sel != nil {
 		f.Sel = slices.Clone(b.Sel)
 	}
-	f.Times = b.Times[:len(b.Times):len(b.Times)]
 	return f
 }
