@@ -43,7 +43,8 @@ type SinkTraits struct {
 	Text     bool     // wants formatted rows instead of columns
 }
 
-// Permanent marks an error of Write as one that trying again will not mend: the pipeline stops.
+// Permanent marks an error of Write as one that giving the same rows again will not mend: the pipeline ends at its last commit, and its
+// [restart] rule says whether and when it begins again from there.
 func Permanent(err error) error { return &permanentError{err} }
 
 // RetryAfter marks an error of Write as one that is worth trying again after d.

@@ -59,6 +59,9 @@ func (o *Outbox) removeLeftovers(ctx context.Context) error {
 	return err
 }
 
+// lastNumber is beyond what any pipeline can come to; numbers above it would wrap around.
+const lastNumber = 1 << 62
+
 // ask asks a sink with books of its own.
 func (o *Outbox) ask(ctx context.Context) error {
 	number, known, err := o.set.Sink.LastDelivered(ctx)
@@ -67,6 +70,13 @@ func (o *Outbox) ask(ctx context.Context) error {
 	}
 	if !known {
 		return nil
+	}
+	if number > lastNumber {
+		return &state.Error{
+			Kind: state.Incompatible, Path: o.set.Store.Dir(),
+			Summary: fmt.Sprintf("the sink %s says that the last row it has taken is number %d, which no row can have been given", o.set.Name, number),
+			Hint:    "mend the sink's record of the last row, or the plugin's LastDelivered, which counts rows from 1",
+		}
 	}
 	switch {
 	case number >= o.next && o.set.ExactlyOnce && !o.set.rejoin:

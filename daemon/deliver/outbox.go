@@ -287,6 +287,14 @@ func (o *Outbox) Settle(ctx context.Context, hurry <-chan struct{}) (left uint64
 	}
 }
 
+// Unrecorded reports whether the sink has taken rows of which the last commit does not say so: the next run would bring them again, if
+// the sink keeps no books. After a Settle that has waited for everything another commit mends that.
+func (o *Outbox) Unrecorded() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.acked > o.recorded
+}
+
 func pause(ctx context.Context, c clock.Clock, d time.Duration) error {
 	t := c.NewTimer(d)
 	defer t.Stop()

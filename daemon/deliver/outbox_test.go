@@ -344,3 +344,16 @@ func TestAStopDoesNotWaitForASinkThatFails(t *testing.T) {
 	require.Equal(t, []string{"a", "b"}, sink.taken())
 	o.stop(t)
 }
+
+func TestANumberThatNoRowCanHave(t *testing.T) {
+	store := openStore(t, vfs.NewMem())
+	defer store.Close()
+	sink := newFake(true)
+	sink.last = 1<<64 - 1
+	set := settings(store, sink)
+	for _, set.ExactlyOnce = range []bool{true, false} {
+		_, err := Open(bg, set)
+		require.ErrorIs(t, err, state.Incompatible)
+		require.ErrorContains(t, err, "which no row can have been given")
+	}
+}

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/tidemark-stream/tidemark/daemon/decode"
@@ -34,7 +35,7 @@ func (a *attempt) openSinks(ctx context.Context) error {
 	}
 	for _, s := range a.plan.Sinks {
 		if err := a.openSink(ctx, s); err != nil {
-			return fmt.Errorf("sink %s: %w", s.Name, err)
+			return fmt.Errorf("sink %s: %w", s.Name, lasting(err))
 		}
 	}
 	return nil
@@ -139,12 +140,19 @@ func (a *attempt) settle(ctx, inner context.Context) error {
 			a.p.set.Log.Warn("the sink fails, and the stop does not wait for it; its rows go out in the next run", "sink", o.name, "rows", left)
 		}
 	}
-	if a.letters.Status().Waiting > 0 { // of rows that sinks have refused since the last commit
+	// One more commit holds what has happened since the last one: letters of rows that sinks have refused, and what they have taken,
+	// which a sink without books would be given again by the next run.
+	if a.letters.Status().Waiting > 0 || !a.p.set.Ephemeral && a.unrecorded() {
 		if err := a.coord.once(inner, false); err != nil {
 			return quiet(inner, err)
 		}
 	}
 	return a.letters.Drain(inner)
+}
+
+// unrecorded reports whether a sink has taken rows that the last commit calls waiting.
+func (a *attempt) unrecorded() bool {
+	return slices.ContainsFunc(a.outlets, func(o outlet) bool { return o.outbox.Unrecorded() })
 }
 
 // drain waits until the sinks have taken everything.

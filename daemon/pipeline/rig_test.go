@@ -75,12 +75,12 @@ func (c *captureSink) Write(_ context.Context, d sdk.Rows) error {
 		switch text := string(d.Batch.Row(i)); {
 		case n <= len(rows): // comes again
 			if rows[n-1] != text {
-				return fmt.Errorf("row %d was %q and is %q now", n, rows[n-1], text)
+				return sdk.Permanent(fmt.Errorf("row %d was %q and is %q now", n, rows[n-1], text))
 			}
 		case n == len(rows)+1:
 			rows = append(rows, text)
 		default:
-			return fmt.Errorf("row %d after row %d", n, len(rows))
+			return sdk.Permanent(fmt.Errorf("row %d after row %d", n, len(rows)))
 		}
 	}
 	c.rig.rows[c.as] = rows
