@@ -32,7 +32,7 @@
 //	1  state, state/journal, state/deadletter    Pebble store · segment log · refused records
 //	   sdk/wire                both halves of the plugin wire
 //	   rowkey                  keys as bytes, their hashes and groups                    pure
-//	0  problem  clock  failpoint  state/keys  sdk/batch  sdk/proto
+//	0  problem  clock  failpoint  jsontext  state/keys  sdk/batch  sdk/proto
 //
 // Pure packages have no goroutine, clock, file, socket or lock: rows, ticks and watermarks in, effects out.
 //

@@ -16,7 +16,7 @@ const module = "github.com/tidemark-stream/tidemark/"
 // layer gives each folder its place; imports of ours go downwards only (daemon/doc.go draws the picture). A new folder gets its
 // line here and there. Two packages of one layer may import each other only where allowed says so.
 var layer = map[string]int{
-	"daemon/problem": 0, "daemon/clock": 0, "daemon/failpoint": 0, "state/keys": 0, "sdk/batch": 0, "sdk/proto": 0,
+	"daemon/problem": 0, "daemon/clock": 0, "daemon/failpoint": 0, "daemon/jsontext": 0, "state/keys": 0, "sdk/batch": 0, "sdk/proto": 0,
 	"state": 1, "state/journal": 1, "state/deadletter": 1, "sdk/wire": 1, "daemon/rowkey": 1,
 	"daemon/decode": 2, "daemon/transform": 2, "daemon/watermark": 2, "daemon/aggregate": 2, "daemon/window": 2, "daemon/format": 2, "sdk": 2,
 	"daemon/config": 3, "daemon/plan": 3, "sdk/sdktest": 3,
@@ -37,7 +37,7 @@ var sameLayer = map[string]bool{
 }
 
 // pure packages take rows, ticks and watermarks and return effects; they know no goroutine, file, socket, lock or clock.
-var pure = []string{"daemon/decode", "daemon/transform", "daemon/watermark", "daemon/aggregate", "daemon/window", "daemon/format", "daemon/rowkey"}
+var pure = []string{"daemon/jsontext", "daemon/decode", "daemon/transform", "daemon/watermark", "daemon/aggregate", "daemon/window", "daemon/format", "daemon/rowkey"}
 
 type pkg struct {
 	ImportPath string

@@ -6,8 +6,8 @@ import (
 	"math"
 	"strconv"
 	"time"
-	"unicode/utf8"
 
+	"github.com/tidemark-stream/tidemark/daemon/jsontext"
 	"github.com/tidemark-stream/tidemark/sdk/batch"
 )
 
@@ -126,71 +126,15 @@ func appendJSON(dst []byte, k batch.Kind, v uint64, text []byte) []byte {
 	case batch.Uint:
 		return strconv.AppendUint(dst, v, 10)
 	case batch.Float:
-		return appendJSONFloat(dst, math.Float64frombits(v))
+		return jsontext.AppendNumber(dst, math.Float64frombits(v))
 	case batch.Time:
 		dst = append(dst, '"')
 		dst = time.UnixMilli(int64(v)).UTC().AppendFormat(dst, "2006-01-02T15:04:05.000Z07:00")
 		return append(dst, '"')
 	case batch.String:
-		return appendJSONString(dst, text)
+		return jsontext.AppendString(dst, text)
 	case batch.JSON:
 		return append(dst, text...)
 	}
 	return append(dst, "null"...)
-}
-
-func appendJSONFloat(dst []byte, f float64) []byte {
-	switch {
-	case f != f:
-		return append(dst, `"NaN"`...)
-	case f > math.MaxFloat64:
-		return append(dst, `"Infinity"`...)
-	case f < -math.MaxFloat64:
-		return append(dst, `"-Infinity"`...)
-	}
-	// The forms of encoding/json: plain digits in the range where people expect them.
-	format := byte('f')
-	if a := math.Abs(f); a != 0 && (a < 1e-6 || a >= 1e21) {
-		format = 'e'
-	}
-	return strconv.AppendFloat(dst, f, format, -1, 64)
-}
-
-const hexDigits = "0123456789abcdef"
-
-func appendJSONString(dst, s []byte) []byte {
-	dst = append(dst, '"')
-	start := 0
-	for i := 0; i < len(s); {
-		c := s[i]
-		if c >= utf8.RuneSelf {
-			r, n := utf8.DecodeRune(s[i:])
-			if r == utf8.RuneError && n == 1 {
-				dst = append(append(dst, s[start:i]...), "\ufffd"...)
-				start = i + n
-			}
-			i += n
-			continue
-		}
-		if c >= 0x20 && c != '"' && c != '\\' {
-			i++
-			continue
-		}
-		dst = append(dst, s[start:i]...)
-		switch c {
-		case '"', '\\':
-			dst = append(dst, '\\', c)
-		case '\n':
-			dst = append(dst, '\\', 'n')
-		case '\r':
-			dst = append(dst, '\\', 'r')
-		case '\t':
-			dst = append(dst, '\\', 't')
-		default:
-			dst = append(dst, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
-		}
-		i++
-		start = i
-	}
-	return append(append(dst, s[start:]...), '"')
 }

@@ -3,6 +3,7 @@ package decode
 import (
 	"strconv"
 
+	"github.com/tidemark-stream/tidemark/daemon/jsontext"
 	"github.com/tidemark-stream/tidemark/sdk/batch"
 )
 
@@ -83,7 +84,7 @@ func (f *syslogFormat) dataObject(only string) part {
 			if found {
 				b.Extra = append(b.Extra, ',')
 			}
-			b.Extra = append(appendJSONString(b.Extra, element.id), ':', '{')
+			b.Extra = append(jsontext.AppendString(b.Extra, element.id), ':', '{')
 		} else if found {
 			b.Extra = append(b.Extra[:off], '{') // the last element of a name counts
 		}
@@ -92,8 +93,8 @@ func (f *syslogFormat) dataObject(only string) part {
 			if k > i+1 {
 				b.Extra = append(b.Extra, ',')
 			}
-			b.Extra = append(appendJSONString(b.Extra, f.params[k].name), ':')
-			b.Extra = appendJSONString(b.Extra, f.params[k].value.text)
+			b.Extra = append(jsontext.AppendString(b.Extra, f.params[k].name), ':')
+			b.Extra = jsontext.AppendString(b.Extra, f.params[k].value.text)
 		}
 		if only == "" {
 			b.Extra = append(b.Extra, '}')

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"unicode/utf8"
 
+	"github.com/tidemark-stream/tidemark/daemon/jsontext"
 	"github.com/tidemark-stream/tidemark/sdk/batch"
 )
 
@@ -35,7 +36,7 @@ func (t *textDecoder) memberValue(name string, kind batch.Kind, value uint64, te
 	if len(o) > 1 {
 		o = append(o, ',')
 	}
-	o = append(appendJSONString(o, viewBytes(name)), ':')
+	o = append(jsontext.AppendString(o, viewBytes(name)), ':')
 	t.object = appendJSONValue(o, kind, value, text)
 }
 
@@ -57,39 +58,11 @@ func appendJSONValue(dst []byte, kind batch.Kind, value uint64, text []byte) []b
 	case batch.Uint:
 		return strconv.AppendUint(dst, value, 10)
 	case batch.Float:
-		return strconv.AppendFloat(dst, math.Float64frombits(value), 'g', -1, 64)
+		return jsontext.AppendNumber(dst, math.Float64frombits(value))
 	case batch.JSON:
 		return append(dst, text...)
 	}
-	return appendJSONString(dst, text)
-}
-
-const hexDigits = "0123456789abcdef"
-
-// appendJSONString appends text, which is valid UTF-8, as a JSON string.
-func appendJSONString(dst, text []byte) []byte {
-	dst = append(dst, '"')
-	for len(text) > 0 {
-		stop := stringStop(text, 0)
-		dst = append(dst, text[:stop]...)
-		if stop == len(text) {
-			break
-		}
-		switch c := text[stop]; c {
-		case '"', '\\':
-			dst = append(dst, '\\', c)
-		case '\n':
-			dst = append(dst, '\\', 'n')
-		case '\r':
-			dst = append(dst, '\\', 'r')
-		case '\t':
-			dst = append(dst, '\\', 't')
-		default:
-			dst = append(dst, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
-		}
-		text = text[stop+1:]
-	}
-	return append(dst, '"')
+	return jsontext.AppendString(dst, text)
 }
 
 func validJSON(text []byte) bool { return utf8.Valid(text) && json.Valid(text) }

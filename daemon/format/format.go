@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tidemark-stream/tidemark/daemon/jsontext"
 	"github.com/tidemark-stream/tidemark/sdk/batch"
 )
 
@@ -202,7 +203,7 @@ func (f *Formatter) bind(in *batch.Batch) {
 		if i < len(f.labels) && f.labels[i].name == c.Name {
 			continue
 		}
-		l := label{name: strings.Clone(c.Name), bytes: append(appendQuoted(nil, []byte(shownName(c.Name, f.columns))), ':')}
+		l := label{name: strings.Clone(c.Name), bytes: append(jsontext.AppendString(nil, []byte(shownName(c.Name, f.columns))), ':')}
 		if i < len(f.labels) {
 			f.labels[i] = l
 		} else {

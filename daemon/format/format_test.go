@@ -10,8 +10,10 @@ import (
 	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
-	"github.com/tidemark-stream/tidemark/sdk/batch"
 	"pgregory.net/rapid"
+
+	"github.com/tidemark-stream/tidemark/daemon/jsontext"
+	"github.com/tidemark-stream/tidemark/sdk/batch"
 )
 
 const evening = 1_700_000_000_000 // 2023-11-14T22:13:20Z
@@ -206,16 +208,16 @@ func TestFloatsAreThoseOfEncodingJSON(t *testing.T) {
 		v := rapid.Float64().Draw(t, "v")
 		want, err := json.Marshal(v)
 		require.NoError(t, err)
-		got := string(appendFloat(nil, v))
+		got := string(jsontext.AppendFloat(nil, v))
 		require.Equal(t, string(want), got)
 		back, err := strconv.ParseFloat(got, 64)
 		require.NoError(t, err)
 		require.Equal(t, math.Float64bits(v), math.Float64bits(back))
 	})
 	for v, want := range map[float64]string{math.Inf(1): "Infinity", math.Inf(-1): "-Infinity"} {
-		require.Equal(t, want, string(appendFloat(nil, v)))
+		require.Equal(t, want, string(jsontext.AppendFloat(nil, v)))
 	}
-	require.Equal(t, "NaN", string(appendFloat(nil, math.NaN())))
+	require.Equal(t, "NaN", string(jsontext.AppendFloat(nil, math.NaN())))
 }
 
 func FuzzTextInJSON(f *testing.F) {

@@ -11,6 +11,7 @@ import (
 	"text/template"
 	"text/template/parse"
 
+	"github.com/tidemark-stream/tidemark/daemon/jsontext"
 	"github.com/tidemark-stream/tidemark/sdk/batch"
 )
 
@@ -164,7 +165,7 @@ func (t *rowTemplate) append(dst []byte, f *Formatter, in *batch.Batch, row int)
 // Float is a float in a template's data: it prints as all formats write floats, and counts as a number for printf and comparisons.
 type Float float64
 
-func (v Float) String() string { return string(appendFloat(nil, float64(v))) }
+func (v Float) String() string { return string(jsontext.AppendFloat(nil, float64(v))) }
 
 // value is a cell as a template sees it: int64, uint64, Float, bool, string, Time; what has no value is the empty string, which is
 // false for {{if}}.
@@ -202,14 +203,14 @@ func toJSON(v any) (string, error) {
 		if v.epochMillis {
 			return v.String(), nil
 		}
-		return string(appendQuoted(nil, []byte(v.String()))), nil
+		return string(jsontext.AppendString(nil, []byte(v.String()))), nil
 	case Float:
 		if f := float64(v); math.IsNaN(f) || math.IsInf(f, 0) {
 			return `"` + v.String() + `"`, nil
 		}
 		return v.String(), nil
 	case string:
-		return string(appendQuoted(nil, []byte(v))), nil
+		return string(jsontext.AppendString(nil, []byte(v))), nil
 	}
 	b, err := json.Marshal(v)
 	return string(b), err

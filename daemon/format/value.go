@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"math"
 	"strconv"
-	"unicode/utf8"
 
+	"github.com/tidemark-stream/tidemark/daemon/jsontext"
 	"github.com/tidemark-stream/tidemark/sdk/batch"
 )
 
@@ -32,7 +32,7 @@ func (f *Formatter) appendValueJSON(dst []byte, in *batch.Batch, c *batch.Column
 	bits := c.Bits[row]
 	switch kind := c.Kinds[row]; kind {
 	case batch.String:
-		return appendQuoted(dst, in.Text(bits))
+		return jsontext.AppendString(dst, in.Text(bits))
 	case batch.Time:
 		return f.appendTimeJSON(dst, column, int64(bits))
 	case batch.Null:
@@ -41,10 +41,10 @@ func (f *Formatter) appendValueJSON(dst []byte, in *batch.Batch, c *batch.Column
 		v := math.Float64frombits(bits)
 		if math.IsNaN(v) || math.IsInf(v, 0) {
 			dst = append(dst, '"')
-			dst = appendFloat(dst, v)
+			dst = jsontext.AppendFloat(dst, v)
 			return append(dst, '"')
 		}
-		return appendFloat(dst, v)
+		return jsontext.AppendFloat(dst, v)
 	default:
 		return appendPlain(dst, in, kind, bits)
 	}
@@ -75,7 +75,7 @@ func (f *Formatter) appendText(dst []byte, in *batch.Batch, column, row int) []b
 	case batch.String:
 		return append(dst, in.Text(bits)...)
 	case batch.Float:
-		return appendFloat(dst, math.Float64frombits(bits))
+		return jsontext.AppendFloat(dst, math.Float64frombits(bits))
 	case batch.Time:
 		switch ms := int64(bits); {
 		case noTime(ms):
@@ -111,83 +111,6 @@ func appendPlain(dst []byte, in *batch.Batch, kind batch.Kind, bits uint64) []by
 		}
 	}
 	return dst
-}
-
-// appendFloat appends the shortest text that reads back as v, written as encoding/json writes it.
-func appendFloat(dst []byte, v float64) []byte {
-	switch {
-	case math.IsNaN(v):
-		return append(dst, "NaN"...)
-	case math.IsInf(v, 1):
-		return append(dst, "Infinity"...)
-	case math.IsInf(v, -1):
-		return append(dst, "-Infinity"...)
-	}
-	if abs := math.Abs(v); abs != 0 && (abs < 1e-6 || abs >= 1e21) {
-		at := len(dst)
-		dst = strconv.AppendFloat(dst, v, 'e', -1, 64)
-		if n := len(dst); n-at >= 4 && dst[n-4] == 'e' && dst[n-3] == '-' && dst[n-2] == '0' {
-			dst[n-2] = dst[n-1] // e-09 is e-9
-			dst = dst[:n-1]
-		}
-		return dst
-	}
-	return strconv.AppendFloat(dst, v, 'f', -1, 64)
-}
-
-const hexDigits = "0123456789abcdef"
-
-// plainByte tells which bytes stand for themselves in a JSON string.
-var plainByte = func() (t [256]bool) {
-	for c := 0x20; c < utf8.RuneSelf; c++ {
-		t[c] = c != '"' && c != '\\'
-	}
-	return t
-}()
-
-// appendQuoted appends s as a JSON string. What is not UTF-8 becomes U+FFFD, so that the line is always valid JSON.
-func appendQuoted(dst, s []byte) []byte {
-	dst = append(dst, '"')
-	start := 0
-	for i := 0; i < len(s); {
-		c := s[i]
-		if plainByte[c] {
-			i++
-			continue
-		}
-		if c >= utf8.RuneSelf {
-			if r, n := utf8.DecodeRune(s[i:]); r != utf8.RuneError || n > 1 {
-				i += n
-				continue
-			}
-			dst = append(dst, s[start:i]...)
-			dst = append(dst, "\ufffd"...)
-			i++
-			start = i
-			continue
-		}
-		dst = append(dst, s[start:i]...)
-		switch c {
-		case '"', '\\':
-			dst = append(dst, '\\', c)
-		case '\n':
-			dst = append(dst, '\\', 'n')
-		case '\r':
-			dst = append(dst, '\\', 'r')
-		case '\t':
-			dst = append(dst, '\\', 't')
-		case '\b':
-			dst = append(dst, '\\', 'b')
-		case '\f':
-			dst = append(dst, '\\', 'f')
-		default:
-			dst = append(dst, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
-		}
-		i++
-		start = i
-	}
-	dst = append(dst, s[start:]...)
-	return append(dst, '"')
 }
 
 // appendCSV appends a row's fields. A field is quoted when it holds the delimiter, a quote, a line break or a blank at an end; the

@@ -5,8 +5,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"github.com/tidemark-stream/tidemark/sdk/batch"
 	"pgregory.net/rapid"
+
+	"github.com/tidemark-stream/tidemark/sdk/batch"
 )
 
 func whole(t require.TestingT, w Whole, object string, columns map[string]int64) string {

@@ -2,8 +2,8 @@ package transform
 
 import (
 	"math"
-	"unicode/utf8"
 
+	"github.com/tidemark-stream/tidemark/daemon/jsontext"
 	"github.com/tidemark-stream/tidemark/sdk/batch"
 )
 
@@ -26,7 +26,7 @@ func appendJSON(out []byte, v value) []byte {
 	case batch.Time:
 		return append(appendTime(append(out, '"'), v.int()), '"')
 	case batch.String:
-		return appendQuoted(out, v.text)
+		return jsontext.AppendString(out, v.text)
 	case batch.JSON:
 		if v.list == nil {
 			return append(out, v.text...)
@@ -41,46 +41,4 @@ func appendJSON(out []byte, v value) []byte {
 		return append(out, ']')
 	}
 	return append(out, "null"...)
-}
-
-const hex = "0123456789abcdef"
-
-// appendQuoted writes a JSON string.
-func appendQuoted(out, s []byte) []byte {
-	out = append(out, '"')
-	from := 0
-	for i := 0; i < len(s); {
-		c := s[i]
-		if c >= 0x20 && c != '"' && c != '\\' && c < utf8.RuneSelf {
-			i++
-			continue
-		}
-		if c >= utf8.RuneSelf {
-			r, n := utf8.DecodeRune(s[i:])
-			if r != utf8.RuneError || n > 1 {
-				i += n
-				continue
-			}
-			out = append(append(out, s[from:i]...), "\ufffd"...)
-			i++
-			from = i
-			continue
-		}
-		out = append(out, s[from:i]...)
-		switch c {
-		case '"', '\\':
-			out = append(out, '\\', c)
-		case '\n':
-			out = append(out, '\\', 'n')
-		case '\r':
-			out = append(out, '\\', 'r')
-		case '\t':
-			out = append(out, '\\', 't')
-		default:
-			out = append(out, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
-		}
-		i++
-		from = i
-	}
-	return append(append(out, s[from:]...), '"')
 }

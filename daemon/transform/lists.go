@@ -3,6 +3,7 @@ package transform
 import (
 	"unicode/utf8"
 
+	"github.com/tidemark-stream/tidemark/daemon/jsontext"
 	"github.com/tidemark-stream/tidemark/sdk/batch"
 )
 
@@ -140,7 +141,7 @@ func (n *objectNode) compute(m *machine) value {
 		if i > 0 {
 			text = append(text, ',')
 		}
-		text = append(appendQuoted(text, k.text), ':')
+		text = append(jsontext.AppendString(text, k.text), ':')
 		text = appendJSON(text, v)
 	}
 	return value{kind: batch.JSON, text: append(text, '}')}
