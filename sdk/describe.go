@@ -24,6 +24,8 @@ const (
 	KindSource    = wire.KindSource
 	KindAssigner  = wire.KindAssigner
 	KindTransform = wire.KindTransform
+	KindAggregate = wire.KindAggregate
+	KindWindow    = wire.KindWindow
 	KindSink      = wire.KindSink
 
 	Periodic   = wire.Periodic

@@ -16,6 +16,7 @@ type Plugin struct {
 	assigner  func(wire.AssignerOpen, wire.Runtime) (wire.Assigner, error)
 	sink      func(wire.SinkOpen, wire.Runtime) (wire.Sink, error)
 	transform func(wire.TransformOpen, wire.Runtime) (wire.Transform, error)
+	windows   func(wire.WindowsOpen, wire.Runtime) (wire.Windows, error)
 }
 
 // Plugin serves as one of the plugins behind the wire.
@@ -59,6 +60,14 @@ func (p Plugin) OpenTransform(o wire.TransformOpen, r wire.Runtime) (wire.Transf
 	return p.transform(o, r)
 }
 
+// OpenWindows starts an instance of an aggregate or a window function in this process.
+func (p Plugin) OpenWindows(o wire.WindowsOpen, r wire.Runtime) (wire.Windows, error) {
+	if p.windows == nil || o.Kind != p.desc.Kind {
+		return nil, p.not(o.Kind)
+	}
+	return p.windows(o, r)
+}
+
 func (p Plugin) not(kind Kind) error {
 	return fmt.Errorf("plugin %q is a %s, not a %s", p.desc.Name, p.desc.Kind, kind)
 }
@@ -85,7 +94,7 @@ func InDaemon() About { return func(d *Description) { d.InDaemon = true } }
 // Stdin says that the plugin reads the daemon's standard input, which others do not get.
 func Stdin() About { return func(d *Description) { d.Stdin = true } }
 
-// Fields names what an assigner or transform of Records reads; without it, it gets every field the pipeline decodes.
+// Fields names what an assigner, transform, aggregate or window function of Records reads; without it, it gets every field the pipeline decodes.
 func Fields(fields ...FieldSpec) About {
 	return func(d *Description) { d.Fields, d.AllFields = fields, false }
 }

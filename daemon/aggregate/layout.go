@@ -120,19 +120,22 @@ func (l *Layout) Args() []string {
 	var args []string
 	seen := map[string]bool{"": true}
 	for _, s := range l.specs {
-		if !seen[s.Arg] {
-			seen[s.Arg] = true
-			args = append(args, s.Arg)
+		for _, a := range append([]string{s.Arg}, s.Args...) {
+			if !seen[a] {
+				seen[a] = true
+				args = append(args, a)
+			}
 		}
 	}
 	return args
 }
 
 // OrderMatters is true when merging the same accumulators in another grouping may give another result: for top beyond its bound.
-// Whoever merges must then do it in one fixed way.
+// Whoever merges must then do it in one fixed way. It is true for kept rows as well: merged sets of them are as large as their parts
+// together, so that keeping any beside the parts would only cost memory.
 func (l *Layout) OrderMatters() bool {
 	for _, s := range l.specs {
-		if s.Func == "top" {
+		if s.Func == "top" || s.Func == RowsFunc {
 			return true
 		}
 	}

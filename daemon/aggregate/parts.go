@@ -1,5 +1,7 @@
 package aggregate
 
+import "strings"
+
 // partKey names an accumulator that results can share.
 type partKey struct {
 	kind  string
@@ -37,6 +39,10 @@ func (p parts) numbers(arg string) *countAcc {
 
 func (p parts) output(s Spec, skipped *uint64) output {
 	key := partKey{kind: s.Func, arg: s.Arg, limit: s.limit()}
+	if s.Func == RowsFunc {
+		key.arg = strings.Join(s.Args, "\x00")
+		return part(p, key, func() *rowsAcc { return &rowsAcc{args: s.Args, limit: s.limit()} })
+	}
 	switch s.Func {
 	case "count":
 		return part(p, key, func() *countAcc { return &countAcc{arg: s.Arg} })

@@ -13,7 +13,9 @@ type Spec struct {
 	Arg   string  // the column it reads; empty only for count, which then counts rows
 	P     float64 // quantile: 0..1
 	K     int     // top: how many values
-	Limit int     // count_distinct, collect, top: the bound; 0 = the function's default
+	Limit int     // count_distinct, collect, top, rows: the bound; 0 = the function's default
+	// Args are the columns that RowsFunc keeps, in order; it has no Arg.
+	Args []string
 }
 
 // Func describes an aggregate function for checking and for documentation.
@@ -66,6 +68,12 @@ func Lookup(name string) (Func, bool) {
 
 // Check says what is wrong with s, or nil.
 func (s Spec) Check() error {
+	if s.Func == RowsFunc {
+		if s.Limit < 0 || s.Limit > maxLimit {
+			return fmt.Errorf("the bound is %d rows, it must be between 1 and %d", s.Limit, maxLimit)
+		}
+		return nil
+	}
 	f, ok := Lookup(s.Func)
 	switch {
 	case !ok:
@@ -92,6 +100,9 @@ func (s Spec) Check() error {
 func (s Spec) limit() int {
 	if s.Limit != 0 {
 		return s.Limit
+	}
+	if s.Func == RowsFunc {
+		return DefaultRows
 	}
 	f, _ := Lookup(s.Func)
 	return f.Limit

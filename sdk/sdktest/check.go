@@ -23,7 +23,7 @@ import (
 type Settings struct {
 	// Options are those that the plugin is opened with: at least the required ones.
 	Options Options
-	// Record makes the i-th record for an assigner or a transform: a struct with tidemark tags, or a map of fields. By default the kit
+	// Record makes the i-th record for an assigner, a transform, an aggregate or a window function: a struct with tidemark tags, or a map of fields. By default the kit
 	// makes up values of the types that the plugin asks for.
 	Record func(i int) any
 	// Records is how many are tried; 200.
@@ -129,6 +129,8 @@ func (k *kit) run(p wire.Plugin, prefix string) {
 		k.sink()
 	case wire.KindTransform:
 		k.transform()
+	case wire.KindAggregate, wire.KindWindow:
+		k.windows()
 	}
 }
 

@@ -215,6 +215,35 @@ type TransformEvent struct {
 	State   []byte
 }
 
+// WindowsOpen starts an aggregate or a window function.
+type WindowsOpen struct {
+	Kind    Kind // KindAggregate or KindWindow
+	Plugin  string
+	Options []byte // a JSON object
+	Place   Place
+	// Columns are the columns of the windows themselves that it gets, by name: a window function's keys, bounds and aggregates.
+	Columns []string
+	// FoldRun, when above 0, has an aggregate of the sdk fold so many records into one accumulator before it begins another. Tests set it to
+	// see whether merging shows; it does not travel.
+	FoldRun int
+}
+
+// Windows is a running aggregate or window function as the pipeline sees it. As with Transform one goroutine calls and one receives,
+// answers come in order, up to Credits calls may be unanswered, and any error is final. It has no state: what it answers depends on what it
+// is given, and on nothing that it was given before.
+type Windows interface {
+	// Fire lends windows, the selected rows of b, until Recv answers. records are those of the first window, then those of the second, and so
+	// on; counts says how many belong to each. records has no selection and columns named as the description asks for them.
+	Fire(b, records *batch.Batch, counts []uint32) error
+	// Recv waits for the next answer: In is b of Fire, Out has the columns that the plugin gives, and Origin tells for each of its rows which
+	// row of In it belongs to. For an aggregate Out has the column [ResultColumn] and one row for each window that is not refused in In.
+	Recv() (TransformEvent, error)
+	Close() error
+}
+
+// ResultColumn is the column of an aggregate's answers.
+const ResultColumn = "result"
+
 // Credits is how many calls (or batches of a source) may be on the way. Measured: more than eight brings nothing.
 const Credits = 8
 

@@ -41,6 +41,12 @@ func (r remote) OpenSink(o SinkOpen, _ Runtime) (Sink, error) {
 	return r.c.OpenSink(ctx, o, r.d.Text)
 }
 
+func (r remote) OpenWindows(o WindowsOpen, _ Runtime) (Windows, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), r.timeout)
+	defer cancel()
+	return r.c.OpenWindows(ctx, o, WantedBy(r.d))
+}
+
 func (r remote) OpenTransform(o TransformOpen, _ Runtime) (Transform, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), r.timeout)
 	defer cancel()

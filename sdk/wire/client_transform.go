@@ -14,7 +14,7 @@ func (c *Client) OpenTransform(ctx context.Context, o TransformOpen, want Wanted
 	op := openStream(ctx)
 	t := &transformClient{client: c, ctx: op.ctx, cancel: op.cancel, asked: make(chan question, Credits),
 		out: rowsRequest[*pluginv1.TransformRequest]{want: &want, frames: new(ring)}}
-	err := t.open(o)
+	err := t.open(wireOpen(o.Plugin, o.Options, o.Place))
 	if err = op.opened(ctx, err); err != nil {
 		return nil, err
 	}
@@ -35,12 +35,12 @@ type transformClient struct {
 	failed error
 }
 
-func (t *transformClient) open(o TransformOpen) error {
+func (t *transformClient) open(o *pluginv1.Open) error {
 	var err error
 	if t.stream, err = pluginv1.NewTransformClient(t.client.conn).Process(t.ctx); err != nil {
 		return t.client.explain(err)
 	}
-	request := &pluginv1.TransformRequest{Request: &pluginv1.TransformRequest_Open{Open: wireOpen(o.Plugin, o.Options, o.Place)}}
+	request := &pluginv1.TransformRequest{Request: &pluginv1.TransformRequest_Open{Open: o}}
 	if err := t.stream.Send(request); err != nil && err != io.EOF {
 		return t.client.explain(err)
 	}

@@ -7,11 +7,18 @@ const (
 	KindSource    Kind = "source"
 	KindAssigner  Kind = "assigner"
 	KindTransform Kind = "transform"
+	KindAggregate Kind = "aggregate" // folds the records of a window into one value
+	KindWindow    Kind = "window"    // makes rows of all records of a window
 	KindSink      Kind = "sink"
 )
 
 // Kinds lists the kinds in the order of the data.
-func Kinds() []Kind { return []Kind{KindSource, KindAssigner, KindTransform, KindSink} }
+func Kinds() []Kind {
+	return []Kind{KindSource, KindAssigner, KindTransform, KindAggregate, KindWindow, KindSink}
+}
+
+// OfWindows is true for the kinds that work on whole windows.
+func (k Kind) OfWindows() bool { return k == KindAggregate || k == KindWindow }
 
 // Style says how an assigner decides on watermarks.
 type Style string
@@ -41,7 +48,7 @@ type Description struct {
 
 	Options []Option `json:"options,omitempty"` // in the order of the author's struct
 
-	// What an assigner or a transform reads of a record, beside the columns that stand for its options. AllFields asks for every
+	// What an assigner, a transform, an aggregate or a window function reads of a record, beside the columns that stand for its options. AllFields asks for every
 	// field the pipeline decodes, Raw for the bytes of the record.
 	Fields    []Field `json:"fields,omitempty"`
 	AllFields bool    `json:"all_fields,omitempty"`
@@ -58,8 +65,8 @@ type Description struct {
 	// Stdin says that the plugin reads the daemon's standard input.
 	Stdin bool `json:"stdin,omitempty"`
 
-	// Sources and transforms: the fields of what they give. Empty for a source means raw rows, which the pipeline decodes; for a
-	// transform, fields that are known only while it runs.
+	// Sources, transforms and window functions: the fields of what they give. Empty for a source means raw rows, which the pipeline
+	// decodes; for the others, fields that are known only while they run. For an aggregate, one field: [ResultColumn] and its type.
 	Output []Field `json:"output,omitempty"`
 
 	// Sinks. A text sink gets rows that are already formatted; the others get columns.

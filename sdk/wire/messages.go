@@ -18,6 +18,7 @@ const (
 	fieldRows        = 2 // AssignerRequest.rows, TransformRequest.rows
 	fieldAssigned    = 3 // AssignerResponse.assigned
 	fieldTransformed = 3 // TransformResponse.transformed
+	fieldWindows     = 5 // TransformRequest.windows
 	fieldWrite       = 3 // SinkRequest.write
 )
 

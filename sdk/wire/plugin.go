@@ -15,6 +15,7 @@ type Plugin interface {
 	OpenAssigner(AssignerOpen, Runtime) (Assigner, error)
 	OpenSink(SinkOpen, Runtime) (Sink, error)
 	OpenTransform(TransformOpen, Runtime) (Transform, error)
+	OpenWindows(WindowsOpen, Runtime) (Windows, error)
 }
 
 // Runtime is what surrounds an instance.

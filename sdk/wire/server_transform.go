@@ -21,6 +21,9 @@ func (s *Server) Process(stream transformStream) error {
 	if open == nil {
 		return errNotOpen
 	}
+	if open.GetKind() != "" {
+		return s.windows(stream, open)
+	}
 	out := &transformResponse{frames: new(ring)}
 	fail := func(err error) error {
 		out.transformed, out.control = false, &pluginv1.TransformResponse{Response: &pluginv1.TransformResponse_Failed{Failed: failedBy(err)}}

@@ -358,7 +358,7 @@ class Assigner:
 class TransformStub:
     """---------------------------------------------------------------------------------------------------------------------------------
 
-    Transform makes other records out of records.
+    Transform makes other records out of records. Aggregates and window functions use it as well: what they are given is windows.
     """
 
     def __init__(self, channel):
@@ -377,12 +377,17 @@ class TransformStub:
 class TransformServicer:
     """---------------------------------------------------------------------------------------------------------------------------------
 
-    Transform makes other records out of records.
+    Transform makes other records out of records. Aggregates and window functions use it as well: what they are given is windows.
     """
 
     def Process(self, request_iterator, context):
-        """Process lasts as long as the transform. rows and barrier have one response each, in the same order; the daemon leaves at most eight
-        of them unanswered.
+        """Process lasts as long as the transform. rows, windows and barrier have one response each, in the same order; the daemon leaves at most
+        eight of them unanswered.
+
+        A stream whose open.kind is "aggregate" or "window" gets `windows` only. It has no state: the daemon keeps the records of a window and
+        sends all of them whenever the window fires, so that the answer must depend on nothing but what is sent. An aggregate answers
+        `transformed` with one row for each window, in order, whose column "result" is the window's value; a window it cannot work on is
+        refused in bad. A window function answers with any number of rows for each window; origin says which window a row belongs to.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -407,7 +412,7 @@ def add_TransformServicer_to_server(servicer, server):
 class Transform:
     """---------------------------------------------------------------------------------------------------------------------------------
 
-    Transform makes other records out of records.
+    Transform makes other records out of records. Aggregates and window functions use it as well: what they are given is windows.
     """
 
     @staticmethod

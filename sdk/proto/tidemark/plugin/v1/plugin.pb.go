@@ -119,7 +119,7 @@ func (x *ListResponse) GetPlugins() []*Description {
 	return nil
 }
 
-// Description as JSON: the keys are kind (source, assigner, transform, sink), name, summary, doc, version, options (each with name, type,
+// Description as JSON: the keys are kind (source, assigner, transform, aggregate, window, sink), name, summary, doc, version, options (each with name, type,
 // help, default, required, enum, result, options), fields (name, type, required), all_fields, raw, style (periodic, punctuated, marker),
 // output, delivery (at_least_once, idempotent, transactional), text, snapshots.
 type Description struct {
@@ -531,7 +531,9 @@ type Open struct {
 	Component string `protobuf:"bytes,4,opt,name=component,proto3" json:"component,omitempty"`
 	// Names the pipeline's state store. Row numbers and positions mean something only within one store: a sink that finds books of
 	// another one begins anew.
-	Store         string `protobuf:"bytes,5,opt,name=store,proto3" json:"store,omitempty"`
+	Store string `protobuf:"bytes,5,opt,name=store,proto3" json:"store,omitempty"`
+	// The kind of plugin that is wanted, where a service serves several: "aggregate" or "window" for those of Transform; empty otherwise.
+	Kind          string `protobuf:"bytes,6,opt,name=kind,proto3" json:"kind,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -597,6 +599,13 @@ func (x *Open) GetComponent() string {
 func (x *Open) GetStore() string {
 	if x != nil {
 		return x.Store
+	}
+	return ""
+}
+
+func (x *Open) GetKind() string {
+	if x != nil {
+		return x.Kind
 	}
 	return ""
 }
@@ -2154,6 +2163,7 @@ type TransformRequest struct {
 	//	*TransformRequest_Rows
 	//	*TransformRequest_Barrier
 	//	*TransformRequest_Restore
+	//	*TransformRequest_Windows
 	Request       isTransformRequest_Request `protobuf_oneof:"request"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2232,6 +2242,15 @@ func (x *TransformRequest) GetRestore() *Restore {
 	return nil
 }
 
+func (x *TransformRequest) GetWindows() *Windows {
+	if x != nil {
+		if x, ok := x.Request.(*TransformRequest_Windows); ok {
+			return x.Windows
+		}
+	}
+	return nil
+}
+
 type isTransformRequest_Request interface {
 	isTransformRequest_Request()
 }
@@ -2253,6 +2272,11 @@ type TransformRequest_Restore struct {
 	Restore *Restore `protobuf:"bytes,4,opt,name=restore,proto3,oneof"`
 }
 
+type TransformRequest_Windows struct {
+	// For aggregates and window functions.
+	Windows *Windows `protobuf:"bytes,5,opt,name=windows,proto3,oneof"`
+}
+
 func (*TransformRequest_Open) isTransformRequest_Request() {}
 
 func (*TransformRequest_Rows) isTransformRequest_Request() {}
@@ -2260,6 +2284,74 @@ func (*TransformRequest_Rows) isTransformRequest_Request() {}
 func (*TransformRequest_Barrier) isTransformRequest_Request() {}
 
 func (*TransformRequest_Restore) isTransformRequest_Request() {}
+
+func (*TransformRequest_Windows) isTransformRequest_Request() {}
+
+// Windows are windows that fire, with all their records.
+type Windows struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// One row for each: the time is its last instant. For window functions the columns are its key fields, window_start and window_end (times;
+	// null for global windows), and the values of the aggregates beside it; for aggregates there are none.
+	Windows *Batch `protobuf:"bytes,1,opt,name=windows,proto3" json:"windows,omitempty"`
+	// The records of the first window, then those of the second, and so on; those of one window by event time, then by arrival. The columns
+	// are the fields that the description asks for.
+	Records *Batch `protobuf:"bytes,2,opt,name=records,proto3" json:"records,omitempty"`
+	// How many of the records belong to each window: a uint32 for each.
+	Counts        []byte `protobuf:"bytes,3,opt,name=counts,proto3" json:"counts,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Windows) Reset() {
+	*x = Windows{}
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[32]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Windows) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Windows) ProtoMessage() {}
+
+func (x *Windows) ProtoReflect() protoreflect.Message {
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[32]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Windows.ProtoReflect.Descriptor instead.
+func (*Windows) Descriptor() ([]byte, []int) {
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{32}
+}
+
+func (x *Windows) GetWindows() *Batch {
+	if x != nil {
+		return x.Windows
+	}
+	return nil
+}
+
+func (x *Windows) GetRecords() *Batch {
+	if x != nil {
+		return x.Records
+	}
+	return nil
+}
+
+func (x *Windows) GetCounts() []byte {
+	if x != nil {
+		return x.Counts
+	}
+	return nil
+}
 
 type Restore struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -2270,7 +2362,7 @@ type Restore struct {
 
 func (x *Restore) Reset() {
 	*x = Restore{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[32]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2282,7 +2374,7 @@ func (x *Restore) String() string {
 func (*Restore) ProtoMessage() {}
 
 func (x *Restore) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[32]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2295,7 +2387,7 @@ func (x *Restore) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Restore.ProtoReflect.Descriptor instead.
 func (*Restore) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{32}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *Restore) GetState() []byte {
@@ -2320,7 +2412,7 @@ type TransformResponse struct {
 
 func (x *TransformResponse) Reset() {
 	*x = TransformResponse{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[33]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2332,7 +2424,7 @@ func (x *TransformResponse) String() string {
 func (*TransformResponse) ProtoMessage() {}
 
 func (x *TransformResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[33]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2345,7 +2437,7 @@ func (x *TransformResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TransformResponse.ProtoReflect.Descriptor instead.
 func (*TransformResponse) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{33}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *TransformResponse) GetResponse() isTransformResponse_Response {
@@ -2433,7 +2525,7 @@ type Transformed struct {
 
 func (x *Transformed) Reset() {
 	*x = Transformed{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[34]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2445,7 +2537,7 @@ func (x *Transformed) String() string {
 func (*Transformed) ProtoMessage() {}
 
 func (x *Transformed) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[34]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2458,7 +2550,7 @@ func (x *Transformed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Transformed.ProtoReflect.Descriptor instead.
 func (*Transformed) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{34}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *Transformed) GetRows() *Batch {
@@ -2497,7 +2589,7 @@ type SinkRequest struct {
 
 func (x *SinkRequest) Reset() {
 	*x = SinkRequest{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[35]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2509,7 +2601,7 @@ func (x *SinkRequest) String() string {
 func (*SinkRequest) ProtoMessage() {}
 
 func (x *SinkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[35]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2522,7 +2614,7 @@ func (x *SinkRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SinkRequest.ProtoReflect.Descriptor instead.
 func (*SinkRequest) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{35}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *SinkRequest) GetRequest() isSinkRequest_Request {
@@ -2605,7 +2697,7 @@ type LastDelivered struct {
 
 func (x *LastDelivered) Reset() {
 	*x = LastDelivered{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[36]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2617,7 +2709,7 @@ func (x *LastDelivered) String() string {
 func (*LastDelivered) ProtoMessage() {}
 
 func (x *LastDelivered) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[36]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2630,7 +2722,7 @@ func (x *LastDelivered) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LastDelivered.ProtoReflect.Descriptor instead.
 func (*LastDelivered) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{36}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{37}
 }
 
 type Close struct {
@@ -2641,7 +2733,7 @@ type Close struct {
 
 func (x *Close) Reset() {
 	*x = Close{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[37]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2653,7 +2745,7 @@ func (x *Close) String() string {
 func (*Close) ProtoMessage() {}
 
 func (x *Close) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[37]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2666,7 +2758,7 @@ func (x *Close) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Close.ProtoReflect.Descriptor instead.
 func (*Close) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{37}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{38}
 }
 
 // Write delivers rows first, first + 1, ... Text sinks get data and offsets (each row's line end is in trailer), the others columns.
@@ -2680,7 +2772,7 @@ type Write struct {
 
 func (x *Write) Reset() {
 	*x = Write{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[38]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2692,7 +2784,7 @@ func (x *Write) String() string {
 func (*Write) ProtoMessage() {}
 
 func (x *Write) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[38]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2705,7 +2797,7 @@ func (x *Write) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Write.ProtoReflect.Descriptor instead.
 func (*Write) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{38}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *Write) GetFirst() uint64 {
@@ -2738,7 +2830,7 @@ type SinkResponse struct {
 
 func (x *SinkResponse) Reset() {
 	*x = SinkResponse{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[39]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2750,7 +2842,7 @@ func (x *SinkResponse) String() string {
 func (*SinkResponse) ProtoMessage() {}
 
 func (x *SinkResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[39]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2763,7 +2855,7 @@ func (x *SinkResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SinkResponse.ProtoReflect.Descriptor instead.
 func (*SinkResponse) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{39}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *SinkResponse) GetResponse() isSinkResponse_Response {
@@ -2864,7 +2956,7 @@ type LastResponse struct {
 
 func (x *LastResponse) Reset() {
 	*x = LastResponse{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[40]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2876,7 +2968,7 @@ func (x *LastResponse) String() string {
 func (*LastResponse) ProtoMessage() {}
 
 func (x *LastResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[40]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2889,7 +2981,7 @@ func (x *LastResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LastResponse.ProtoReflect.Descriptor instead.
 func (*LastResponse) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{40}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *LastResponse) GetKnown() bool {
@@ -2928,7 +3020,7 @@ type Written struct {
 
 func (x *Written) Reset() {
 	*x = Written{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[41]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2940,7 +3032,7 @@ func (x *Written) String() string {
 func (*Written) ProtoMessage() {}
 
 func (x *Written) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[41]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2953,7 +3045,7 @@ func (x *Written) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Written.ProtoReflect.Descriptor instead.
 func (*Written) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{41}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *Written) GetError() string {
@@ -2993,7 +3085,7 @@ type Closed struct {
 
 func (x *Closed) Reset() {
 	*x = Closed{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[42]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3005,7 +3097,7 @@ func (x *Closed) String() string {
 func (*Closed) ProtoMessage() {}
 
 func (x *Closed) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[42]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3018,7 +3110,7 @@ func (x *Closed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Closed.ProtoReflect.Descriptor instead.
 func (*Closed) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{42}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *Closed) GetError() string {
@@ -3060,13 +3152,14 @@ const file_tidemark_plugin_v1_plugin_proto_rawDesc = "" +
 	"\x04kind\x18\x05 \x01(\tR\x04kind\x12\x16\n" +
 	"\x06plugin\x18\x06 \x01(\tR\x06plugin\x12\x1a\n" +
 	"\bpipeline\x18\a \x01(\tR\bpipeline\x12\x1c\n" +
-	"\tcomponent\x18\b \x01(\tR\tcomponent\"\x88\x01\n" +
+	"\tcomponent\x18\b \x01(\tR\tcomponent\"\x9c\x01\n" +
 	"\x04Open\x12\x16\n" +
 	"\x06plugin\x18\x01 \x01(\tR\x06plugin\x12\x18\n" +
 	"\aoptions\x18\x02 \x01(\fR\aoptions\x12\x1a\n" +
 	"\bpipeline\x18\x03 \x01(\tR\bpipeline\x12\x1c\n" +
 	"\tcomponent\x18\x04 \x01(\tR\tcomponent\x12\x14\n" +
-	"\x05store\x18\x05 \x01(\tR\x05store\"\b\n" +
+	"\x05store\x18\x05 \x01(\tR\x05store\x12\x12\n" +
+	"\x04kind\x18\x06 \x01(\tR\x04kind\"\b\n" +
 	"\x06Opened\"]\n" +
 	"\x06Failed\x12\x18\n" +
 	"\amessage\x18\x01 \x01(\tR\amessage\x129\n" +
@@ -3169,13 +3262,18 @@ const file_tidemark_plugin_v1_plugin_proto_rawDesc = "" +
 	"partitions\"D\n" +
 	"\x0ePartitionState\x12\x1c\n" +
 	"\tpartition\x18\x01 \x01(\rR\tpartition\x12\x14\n" +
-	"\x05state\x18\x02 \x01(\fR\x05state\"\xf0\x01\n" +
+	"\x05state\x18\x02 \x01(\fR\x05state\"\xa9\x02\n" +
 	"\x10TransformRequest\x12.\n" +
 	"\x04open\x18\x01 \x01(\v2\x18.tidemark.plugin.v1.OpenH\x00R\x04open\x12/\n" +
 	"\x04rows\x18\x02 \x01(\v2\x19.tidemark.plugin.v1.BatchH\x00R\x04rows\x127\n" +
 	"\abarrier\x18\x03 \x01(\v2\x1b.tidemark.plugin.v1.BarrierH\x00R\abarrier\x127\n" +
-	"\arestore\x18\x04 \x01(\v2\x1b.tidemark.plugin.v1.RestoreH\x00R\arestoreB\t\n" +
-	"\arequest\"\x1f\n" +
+	"\arestore\x18\x04 \x01(\v2\x1b.tidemark.plugin.v1.RestoreH\x00R\arestore\x127\n" +
+	"\awindows\x18\x05 \x01(\v2\x1b.tidemark.plugin.v1.WindowsH\x00R\awindowsB\t\n" +
+	"\arequest\"\x8b\x01\n" +
+	"\aWindows\x123\n" +
+	"\awindows\x18\x01 \x01(\v2\x19.tidemark.plugin.v1.BatchR\awindows\x123\n" +
+	"\arecords\x18\x02 \x01(\v2\x19.tidemark.plugin.v1.BatchR\arecords\x12\x16\n" +
+	"\x06counts\x18\x03 \x01(\fR\x06counts\"\x1f\n" +
 	"\aRestore\x12\x14\n" +
 	"\x05state\x18\x01 \x01(\fR\x05state\"\x8c\x02\n" +
 	"\x11TransformResponse\x124\n" +
@@ -3244,7 +3342,7 @@ func file_tidemark_plugin_v1_plugin_proto_rawDescGZIP() []byte {
 	return file_tidemark_plugin_v1_plugin_proto_rawDescData
 }
 
-var file_tidemark_plugin_v1_plugin_proto_msgTypes = make([]protoimpl.MessageInfo, 43)
+var file_tidemark_plugin_v1_plugin_proto_msgTypes = make([]protoimpl.MessageInfo, 44)
 var file_tidemark_plugin_v1_plugin_proto_goTypes = []any{
 	(*ListRequest)(nil),       // 0: tidemark.plugin.v1.ListRequest
 	(*ListResponse)(nil),      // 1: tidemark.plugin.v1.ListResponse
@@ -3278,19 +3376,20 @@ var file_tidemark_plugin_v1_plugin_proto_goTypes = []any{
 	(*Snapshot)(nil),          // 29: tidemark.plugin.v1.Snapshot
 	(*PartitionState)(nil),    // 30: tidemark.plugin.v1.PartitionState
 	(*TransformRequest)(nil),  // 31: tidemark.plugin.v1.TransformRequest
-	(*Restore)(nil),           // 32: tidemark.plugin.v1.Restore
-	(*TransformResponse)(nil), // 33: tidemark.plugin.v1.TransformResponse
-	(*Transformed)(nil),       // 34: tidemark.plugin.v1.Transformed
-	(*SinkRequest)(nil),       // 35: tidemark.plugin.v1.SinkRequest
-	(*LastDelivered)(nil),     // 36: tidemark.plugin.v1.LastDelivered
-	(*Close)(nil),             // 37: tidemark.plugin.v1.Close
-	(*Write)(nil),             // 38: tidemark.plugin.v1.Write
-	(*SinkResponse)(nil),      // 39: tidemark.plugin.v1.SinkResponse
-	(*LastResponse)(nil),      // 40: tidemark.plugin.v1.LastResponse
-	(*Written)(nil),           // 41: tidemark.plugin.v1.Written
-	(*Closed)(nil),            // 42: tidemark.plugin.v1.Closed
-	(*Batch)(nil),             // 43: tidemark.plugin.v1.Batch
-	(*BadRow)(nil),            // 44: tidemark.plugin.v1.BadRow
+	(*Windows)(nil),           // 32: tidemark.plugin.v1.Windows
+	(*Restore)(nil),           // 33: tidemark.plugin.v1.Restore
+	(*TransformResponse)(nil), // 34: tidemark.plugin.v1.TransformResponse
+	(*Transformed)(nil),       // 35: tidemark.plugin.v1.Transformed
+	(*SinkRequest)(nil),       // 36: tidemark.plugin.v1.SinkRequest
+	(*LastDelivered)(nil),     // 37: tidemark.plugin.v1.LastDelivered
+	(*Close)(nil),             // 38: tidemark.plugin.v1.Close
+	(*Write)(nil),             // 39: tidemark.plugin.v1.Write
+	(*SinkResponse)(nil),      // 40: tidemark.plugin.v1.SinkResponse
+	(*LastResponse)(nil),      // 41: tidemark.plugin.v1.LastResponse
+	(*Written)(nil),           // 42: tidemark.plugin.v1.Written
+	(*Closed)(nil),            // 43: tidemark.plugin.v1.Closed
+	(*Batch)(nil),             // 44: tidemark.plugin.v1.Batch
+	(*BadRow)(nil),            // 45: tidemark.plugin.v1.BadRow
 }
 var file_tidemark_plugin_v1_plugin_proto_depIdxs = []int32{
 	2,  // 0: tidemark.plugin.v1.ListResponse.plugins:type_name -> tidemark.plugin.v1.Description
@@ -3304,7 +3403,7 @@ var file_tidemark_plugin_v1_plugin_proto_depIdxs = []int32{
 	14, // 8: tidemark.plugin.v1.SourceOpen.restored:type_name -> tidemark.plugin.v1.RestoredPartition
 	10, // 9: tidemark.plugin.v1.SourceResponse.opened:type_name -> tidemark.plugin.v1.Opened
 	11, // 10: tidemark.plugin.v1.SourceResponse.failed:type_name -> tidemark.plugin.v1.Failed
-	43, // 11: tidemark.plugin.v1.SourceResponse.batch:type_name -> tidemark.plugin.v1.Batch
+	44, // 11: tidemark.plugin.v1.SourceResponse.batch:type_name -> tidemark.plugin.v1.Batch
 	18, // 12: tidemark.plugin.v1.SourceResponse.added:type_name -> tidemark.plugin.v1.PartitionAdded
 	19, // 13: tidemark.plugin.v1.SourceResponse.ended:type_name -> tidemark.plugin.v1.PartitionEvent
 	19, // 14: tidemark.plugin.v1.SourceResponse.idle:type_name -> tidemark.plugin.v1.PartitionEvent
@@ -3312,7 +3411,7 @@ var file_tidemark_plugin_v1_plugin_proto_depIdxs = []int32{
 	20, // 16: tidemark.plugin.v1.SourceResponse.done:type_name -> tidemark.plugin.v1.SourceDone
 	20, // 17: tidemark.plugin.v1.SourceResponse.stopped:type_name -> tidemark.plugin.v1.SourceDone
 	22, // 18: tidemark.plugin.v1.AssignerRequest.open:type_name -> tidemark.plugin.v1.AssignerOpen
-	43, // 19: tidemark.plugin.v1.AssignerRequest.rows:type_name -> tidemark.plugin.v1.Batch
+	44, // 19: tidemark.plugin.v1.AssignerRequest.rows:type_name -> tidemark.plugin.v1.Batch
 	23, // 20: tidemark.plugin.v1.AssignerRequest.add:type_name -> tidemark.plugin.v1.AddPartition
 	19, // 21: tidemark.plugin.v1.AssignerRequest.remove:type_name -> tidemark.plugin.v1.PartitionEvent
 	24, // 22: tidemark.plugin.v1.AssignerRequest.tick:type_name -> tidemark.plugin.v1.Tick
@@ -3323,48 +3422,51 @@ var file_tidemark_plugin_v1_plugin_proto_depIdxs = []int32{
 	27, // 27: tidemark.plugin.v1.AssignerResponse.assigned:type_name -> tidemark.plugin.v1.Assigned
 	28, // 28: tidemark.plugin.v1.AssignerResponse.ticked:type_name -> tidemark.plugin.v1.Ticked
 	29, // 29: tidemark.plugin.v1.AssignerResponse.snapshot:type_name -> tidemark.plugin.v1.Snapshot
-	44, // 30: tidemark.plugin.v1.Assigned.bad:type_name -> tidemark.plugin.v1.BadRow
+	45, // 30: tidemark.plugin.v1.Assigned.bad:type_name -> tidemark.plugin.v1.BadRow
 	30, // 31: tidemark.plugin.v1.Snapshot.partitions:type_name -> tidemark.plugin.v1.PartitionState
 	9,  // 32: tidemark.plugin.v1.TransformRequest.open:type_name -> tidemark.plugin.v1.Open
-	43, // 33: tidemark.plugin.v1.TransformRequest.rows:type_name -> tidemark.plugin.v1.Batch
+	44, // 33: tidemark.plugin.v1.TransformRequest.rows:type_name -> tidemark.plugin.v1.Batch
 	25, // 34: tidemark.plugin.v1.TransformRequest.barrier:type_name -> tidemark.plugin.v1.Barrier
-	32, // 35: tidemark.plugin.v1.TransformRequest.restore:type_name -> tidemark.plugin.v1.Restore
-	10, // 36: tidemark.plugin.v1.TransformResponse.opened:type_name -> tidemark.plugin.v1.Opened
-	11, // 37: tidemark.plugin.v1.TransformResponse.failed:type_name -> tidemark.plugin.v1.Failed
-	34, // 38: tidemark.plugin.v1.TransformResponse.transformed:type_name -> tidemark.plugin.v1.Transformed
-	29, // 39: tidemark.plugin.v1.TransformResponse.snapshot:type_name -> tidemark.plugin.v1.Snapshot
-	43, // 40: tidemark.plugin.v1.Transformed.rows:type_name -> tidemark.plugin.v1.Batch
-	44, // 41: tidemark.plugin.v1.Transformed.bad:type_name -> tidemark.plugin.v1.BadRow
-	9,  // 42: tidemark.plugin.v1.SinkRequest.open:type_name -> tidemark.plugin.v1.Open
-	36, // 43: tidemark.plugin.v1.SinkRequest.last:type_name -> tidemark.plugin.v1.LastDelivered
-	38, // 44: tidemark.plugin.v1.SinkRequest.write:type_name -> tidemark.plugin.v1.Write
-	37, // 45: tidemark.plugin.v1.SinkRequest.close:type_name -> tidemark.plugin.v1.Close
-	43, // 46: tidemark.plugin.v1.Write.rows:type_name -> tidemark.plugin.v1.Batch
-	10, // 47: tidemark.plugin.v1.SinkResponse.opened:type_name -> tidemark.plugin.v1.Opened
-	11, // 48: tidemark.plugin.v1.SinkResponse.failed:type_name -> tidemark.plugin.v1.Failed
-	40, // 49: tidemark.plugin.v1.SinkResponse.last:type_name -> tidemark.plugin.v1.LastResponse
-	41, // 50: tidemark.plugin.v1.SinkResponse.written:type_name -> tidemark.plugin.v1.Written
-	42, // 51: tidemark.plugin.v1.SinkResponse.closed:type_name -> tidemark.plugin.v1.Closed
-	44, // 52: tidemark.plugin.v1.Written.refused:type_name -> tidemark.plugin.v1.BadRow
-	0,  // 53: tidemark.plugin.v1.Plugin.List:input_type -> tidemark.plugin.v1.ListRequest
-	3,  // 54: tidemark.plugin.v1.Plugin.Check:input_type -> tidemark.plugin.v1.CheckRequest
-	6,  // 55: tidemark.plugin.v1.Plugin.Metrics:input_type -> tidemark.plugin.v1.MetricsRequest
-	12, // 56: tidemark.plugin.v1.Source.Run:input_type -> tidemark.plugin.v1.SourceRequest
-	21, // 57: tidemark.plugin.v1.Assigner.Assign:input_type -> tidemark.plugin.v1.AssignerRequest
-	31, // 58: tidemark.plugin.v1.Transform.Process:input_type -> tidemark.plugin.v1.TransformRequest
-	35, // 59: tidemark.plugin.v1.Sink.Deliver:input_type -> tidemark.plugin.v1.SinkRequest
-	1,  // 60: tidemark.plugin.v1.Plugin.List:output_type -> tidemark.plugin.v1.ListResponse
-	4,  // 61: tidemark.plugin.v1.Plugin.Check:output_type -> tidemark.plugin.v1.CheckResponse
-	7,  // 62: tidemark.plugin.v1.Plugin.Metrics:output_type -> tidemark.plugin.v1.MetricsResponse
-	17, // 63: tidemark.plugin.v1.Source.Run:output_type -> tidemark.plugin.v1.SourceResponse
-	26, // 64: tidemark.plugin.v1.Assigner.Assign:output_type -> tidemark.plugin.v1.AssignerResponse
-	33, // 65: tidemark.plugin.v1.Transform.Process:output_type -> tidemark.plugin.v1.TransformResponse
-	39, // 66: tidemark.plugin.v1.Sink.Deliver:output_type -> tidemark.plugin.v1.SinkResponse
-	60, // [60:67] is the sub-list for method output_type
-	53, // [53:60] is the sub-list for method input_type
-	53, // [53:53] is the sub-list for extension type_name
-	53, // [53:53] is the sub-list for extension extendee
-	0,  // [0:53] is the sub-list for field type_name
+	33, // 35: tidemark.plugin.v1.TransformRequest.restore:type_name -> tidemark.plugin.v1.Restore
+	32, // 36: tidemark.plugin.v1.TransformRequest.windows:type_name -> tidemark.plugin.v1.Windows
+	44, // 37: tidemark.plugin.v1.Windows.windows:type_name -> tidemark.plugin.v1.Batch
+	44, // 38: tidemark.plugin.v1.Windows.records:type_name -> tidemark.plugin.v1.Batch
+	10, // 39: tidemark.plugin.v1.TransformResponse.opened:type_name -> tidemark.plugin.v1.Opened
+	11, // 40: tidemark.plugin.v1.TransformResponse.failed:type_name -> tidemark.plugin.v1.Failed
+	35, // 41: tidemark.plugin.v1.TransformResponse.transformed:type_name -> tidemark.plugin.v1.Transformed
+	29, // 42: tidemark.plugin.v1.TransformResponse.snapshot:type_name -> tidemark.plugin.v1.Snapshot
+	44, // 43: tidemark.plugin.v1.Transformed.rows:type_name -> tidemark.plugin.v1.Batch
+	45, // 44: tidemark.plugin.v1.Transformed.bad:type_name -> tidemark.plugin.v1.BadRow
+	9,  // 45: tidemark.plugin.v1.SinkRequest.open:type_name -> tidemark.plugin.v1.Open
+	37, // 46: tidemark.plugin.v1.SinkRequest.last:type_name -> tidemark.plugin.v1.LastDelivered
+	39, // 47: tidemark.plugin.v1.SinkRequest.write:type_name -> tidemark.plugin.v1.Write
+	38, // 48: tidemark.plugin.v1.SinkRequest.close:type_name -> tidemark.plugin.v1.Close
+	44, // 49: tidemark.plugin.v1.Write.rows:type_name -> tidemark.plugin.v1.Batch
+	10, // 50: tidemark.plugin.v1.SinkResponse.opened:type_name -> tidemark.plugin.v1.Opened
+	11, // 51: tidemark.plugin.v1.SinkResponse.failed:type_name -> tidemark.plugin.v1.Failed
+	41, // 52: tidemark.plugin.v1.SinkResponse.last:type_name -> tidemark.plugin.v1.LastResponse
+	42, // 53: tidemark.plugin.v1.SinkResponse.written:type_name -> tidemark.plugin.v1.Written
+	43, // 54: tidemark.plugin.v1.SinkResponse.closed:type_name -> tidemark.plugin.v1.Closed
+	45, // 55: tidemark.plugin.v1.Written.refused:type_name -> tidemark.plugin.v1.BadRow
+	0,  // 56: tidemark.plugin.v1.Plugin.List:input_type -> tidemark.plugin.v1.ListRequest
+	3,  // 57: tidemark.plugin.v1.Plugin.Check:input_type -> tidemark.plugin.v1.CheckRequest
+	6,  // 58: tidemark.plugin.v1.Plugin.Metrics:input_type -> tidemark.plugin.v1.MetricsRequest
+	12, // 59: tidemark.plugin.v1.Source.Run:input_type -> tidemark.plugin.v1.SourceRequest
+	21, // 60: tidemark.plugin.v1.Assigner.Assign:input_type -> tidemark.plugin.v1.AssignerRequest
+	31, // 61: tidemark.plugin.v1.Transform.Process:input_type -> tidemark.plugin.v1.TransformRequest
+	36, // 62: tidemark.plugin.v1.Sink.Deliver:input_type -> tidemark.plugin.v1.SinkRequest
+	1,  // 63: tidemark.plugin.v1.Plugin.List:output_type -> tidemark.plugin.v1.ListResponse
+	4,  // 64: tidemark.plugin.v1.Plugin.Check:output_type -> tidemark.plugin.v1.CheckResponse
+	7,  // 65: tidemark.plugin.v1.Plugin.Metrics:output_type -> tidemark.plugin.v1.MetricsResponse
+	17, // 66: tidemark.plugin.v1.Source.Run:output_type -> tidemark.plugin.v1.SourceResponse
+	26, // 67: tidemark.plugin.v1.Assigner.Assign:output_type -> tidemark.plugin.v1.AssignerResponse
+	34, // 68: tidemark.plugin.v1.Transform.Process:output_type -> tidemark.plugin.v1.TransformResponse
+	40, // 69: tidemark.plugin.v1.Sink.Deliver:output_type -> tidemark.plugin.v1.SinkResponse
+	63, // [63:70] is the sub-list for method output_type
+	56, // [56:63] is the sub-list for method input_type
+	56, // [56:56] is the sub-list for extension type_name
+	56, // [56:56] is the sub-list for extension extendee
+	0,  // [0:56] is the sub-list for field type_name
 }
 
 func init() { file_tidemark_plugin_v1_plugin_proto_init() }
@@ -3410,20 +3512,21 @@ func file_tidemark_plugin_v1_plugin_proto_init() {
 		(*TransformRequest_Rows)(nil),
 		(*TransformRequest_Barrier)(nil),
 		(*TransformRequest_Restore)(nil),
+		(*TransformRequest_Windows)(nil),
 	}
-	file_tidemark_plugin_v1_plugin_proto_msgTypes[33].OneofWrappers = []any{
+	file_tidemark_plugin_v1_plugin_proto_msgTypes[34].OneofWrappers = []any{
 		(*TransformResponse_Opened)(nil),
 		(*TransformResponse_Failed)(nil),
 		(*TransformResponse_Transformed)(nil),
 		(*TransformResponse_Snapshot)(nil),
 	}
-	file_tidemark_plugin_v1_plugin_proto_msgTypes[35].OneofWrappers = []any{
+	file_tidemark_plugin_v1_plugin_proto_msgTypes[36].OneofWrappers = []any{
 		(*SinkRequest_Open)(nil),
 		(*SinkRequest_Last)(nil),
 		(*SinkRequest_Write)(nil),
 		(*SinkRequest_Close)(nil),
 	}
-	file_tidemark_plugin_v1_plugin_proto_msgTypes[39].OneofWrappers = []any{
+	file_tidemark_plugin_v1_plugin_proto_msgTypes[40].OneofWrappers = []any{
 		(*SinkResponse_Opened)(nil),
 		(*SinkResponse_Failed)(nil),
 		(*SinkResponse_Last)(nil),
@@ -3436,7 +3539,7 @@ func file_tidemark_plugin_v1_plugin_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_tidemark_plugin_v1_plugin_proto_rawDesc), len(file_tidemark_plugin_v1_plugin_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   43,
+			NumMessages:   44,
 			NumExtensions: 0,
 			NumServices:   5,
 		},

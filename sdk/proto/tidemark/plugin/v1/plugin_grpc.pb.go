@@ -440,10 +440,15 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// Transform makes other records out of records.
+// Transform makes other records out of records. Aggregates and window functions use it as well: what they are given is windows.
 type TransformClient interface {
-	// Process lasts as long as the transform. rows and barrier have one response each, in the same order; the daemon leaves at most eight
-	// of them unanswered.
+	// Process lasts as long as the transform. rows, windows and barrier have one response each, in the same order; the daemon leaves at most
+	// eight of them unanswered.
+	//
+	// A stream whose open.kind is "aggregate" or "window" gets `windows` only. It has no state: the daemon keeps the records of a window and
+	// sends all of them whenever the window fires, so that the answer must depend on nothing but what is sent. An aggregate answers
+	// `transformed` with one row for each window, in order, whose column "result" is the window's value; a window it cannot work on is
+	// refused in bad. A window function answers with any number of rows for each window; origin says which window a row belongs to.
 	Process(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[TransformRequest, TransformResponse], error)
 }
 
@@ -472,10 +477,15 @@ type Transform_ProcessClient = grpc.BidiStreamingClient[TransformRequest, Transf
 // All implementations must embed UnimplementedTransformServer
 // for forward compatibility.
 //
-// Transform makes other records out of records.
+// Transform makes other records out of records. Aggregates and window functions use it as well: what they are given is windows.
 type TransformServer interface {
-	// Process lasts as long as the transform. rows and barrier have one response each, in the same order; the daemon leaves at most eight
-	// of them unanswered.
+	// Process lasts as long as the transform. rows, windows and barrier have one response each, in the same order; the daemon leaves at most
+	// eight of them unanswered.
+	//
+	// A stream whose open.kind is "aggregate" or "window" gets `windows` only. It has no state: the daemon keeps the records of a window and
+	// sends all of them whenever the window fires, so that the answer must depend on nothing but what is sent. An aggregate answers
+	// `transformed` with one row for each window, in order, whose column "result" is the window's value; a window it cannot work on is
+	// refused in bad. A window function answers with any number of rows for each window; origin says which window a row belongs to.
 	Process(grpc.BidiStreamingServer[TransformRequest, TransformResponse]) error
 	mustEmbedUnimplementedTransformServer()
 }
