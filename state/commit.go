@@ -51,7 +51,7 @@ func (s *Store) Commit(ctx context.Context, deltas ...*Delta) (Stats, error) {
 	for len(s.sorters) < len(deltas) {
 		s.sorters = append(s.sorters, sorter{})
 	}
-	cs := collect(deltas, s.sorters, &s.folds)
+	cs := collect(deltas, s.sorters, s.folds)
 	stats := Stats{Entries: cs.entries}
 	if cs.entries == 0 {
 		return stats, nil

@@ -57,53 +57,57 @@ func (m *Manifest) Size() int64 {
 // are filled in. with names directories whose files are copied too, under their names. It may run beside commits and reads, and holds
 // none of them up.
 func (s *Store) Save(dir string, about Manifest, with map[string]string) (*Manifest, error) {
-	if err := s.Err(); err != nil {
+	v, err := s.BeginSave(dir, with)
+	if err != nil {
 		return nil, err
 	}
-	fs := s.opts.FS
-	if _, err := fs.Stat(dir); err == nil {
-		return nil, newError(Foreign, dir, "name a directory that does not exist", "there is something already")
+	return v.Finish(about)
+}
+
+func (v *Saving) take(with map[string]string) error {
+	fs, db := v.store.opts.FS, v.store.db
+	if err := makeDir(fs, v.making); err != nil {
+		return err
 	}
-	making := dir + ".making" // a savepoint cut short must not look like one
-	if err := fs.RemoveAll(making); err != nil {
-		return nil, Classify(err, making, "remove a savepoint that was cut short")
+	err := v.store.log.run(noContext, "a savepoint", func() error {
+		return db.Checkpoint(fs.PathJoin(v.making, dbName), pebble.WithFlushedWAL())
+	})
+	if err != nil {
+		return err
 	}
-	m, err := s.save(making, about, with)
+	if err := writeFormat(fs, v.making); err != nil {
+		return err
+	}
+	for name, from := range with {
+		if err := copyDir(fs, from, fs.PathJoin(v.making, withName, name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Finish reads everything for the checksums, writes the manifest and gives the savepoint its name. It needs neither the store nor the
+// database, which may be closed meanwhile. See Save for about.
+func (v *Saving) Finish(about Manifest) (*Manifest, error) {
+	fs := v.store.opts.FS
+	m, err := v.describe(about)
 	if err == nil {
-		if err = fs.Rename(making, dir); err == nil {
-			err = syncDir(fs, fs.PathDir(dir))
+		if err = fs.Rename(v.making, v.dir); err == nil {
+			err = syncDir(fs, fs.PathDir(v.dir))
 		}
 	}
 	if err != nil {
-		_ = fs.RemoveAll(making)
-		return nil, Classify(err, dir, "make a savepoint")
+		_ = v.Abort()
+		return nil, Classify(err, v.dir, "make a savepoint")
 	}
 	return m, nil
 }
 
-func (s *Store) save(making string, about Manifest, with map[string]string) (*Manifest, error) {
-	fs := s.opts.FS
-	if err := makeDir(fs, making); err != nil {
-		return nil, err
-	}
-	err := s.log.run(noContext, "a savepoint", func() error {
-		return s.db.Checkpoint(fs.PathJoin(making, dbName), pebble.WithFlushedWAL())
-	})
-	if err != nil {
-		return nil, err
-	}
-	if err := writeFormat(fs, making); err != nil {
-		return nil, err
-	}
-	for name, from := range with {
-		if err := copyDir(fs, from, fs.PathJoin(making, withName, name)); err != nil {
-			return nil, err
-		}
-	}
-	m := about
+func (v *Saving) describe(m Manifest) (*Manifest, error) {
+	fs := v.store.opts.FS
 	m.Format, m.State, m.Files = savepointFormat, FormatVersion, nil
-	if err := eachFile(fs, making, "", func(name string) error {
-		f, err := checksum(fs, making, name)
+	if err := eachFile(fs, v.making, "", func(name string) error {
+		f, err := checksum(fs, v.making, name)
 		m.Files = append(m.Files, f)
 		return err
 	}); err != nil {
@@ -113,7 +117,7 @@ func (s *Store) save(making string, about Manifest, with map[string]string) (*Ma
 	if err != nil {
 		return nil, err
 	}
-	return &m, WriteFile(fs, making, manifestName, string(text)+"\n")
+	return &m, WriteFile(fs, v.making, manifestName, string(text)+"\n")
 }
 
 // eachFile visits all files below dir by their names relative to it, in order.

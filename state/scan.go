@@ -157,7 +157,7 @@ func (s *Store) get(key []byte) ([]byte, error) {
 	if err := s.Err(); err != nil {
 		return nil, err
 	}
-	stored, closer, err := s.db.Get(key)
+	stored, closer, err := s.reader().Get(key)
 	if errors.Is(err, pebble.ErrNotFound) {
 		return nil, nil
 	}
@@ -172,7 +172,7 @@ func (s *Store) iterate(start, end []byte, body func(*pebble.Iterator) error) er
 	if err := s.Err(); err != nil {
 		return err
 	}
-	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: start, UpperBound: end})
+	it, err := s.reader().NewIter(&pebble.IterOptions{LowerBound: start, UpperBound: end})
 	if err != nil {
 		return Classify(err, s.dir, "read the state")
 	}

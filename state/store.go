@@ -23,7 +23,8 @@ type Store struct {
 	log   *health
 	locks *locks
 	db    *pebble.DB
-	folds folds
+	from  pebble.Reader // what is read: the database, or a snapshot of it in a [View]
+	folds *folds
 
 	tableOptions sstable.WriterOptions
 	fingerprint  []byte // to be stored with the next commit, or nil
@@ -40,7 +41,7 @@ type Store struct {
 var noContext = context.Background()
 
 func newStore(dir string, opts Options) *Store {
-	s := &Store{dir: dir, opts: opts, relief: make(chan struct{})}
+	s := &Store{dir: dir, opts: opts, folds: &folds{}, relief: make(chan struct{})}
 	s.log = &health{log: opts.Logger, clock: opts.Clock, grace: opts.Grace, pause: setbackPause, broken: make(chan struct{})}
 	s.fs = fence{FS: opts.FS, health: s.log}
 	return s

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
 	"slices"
 	"sort"
@@ -17,7 +18,6 @@ import (
 	"github.com/tidemark-stream/tidemark/daemon/checkpoint"
 	"github.com/tidemark-stream/tidemark/daemon/pipeline"
 	"github.com/tidemark-stream/tidemark/state"
-	"github.com/tidemark-stream/tidemark/state/keys"
 )
 
 func (a *app) stateCommand() *cobra.Command {
@@ -28,18 +28,25 @@ func (a *app) stateCommand() *cobra.Command {
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	var dir string
-	add := func(use, short string, show func(s *state.Store, st *checkpoint.State) error) {
-		c := &cobra.Command{Use: use + " [PIPELINE]", Short: short, Args: cobra.MaximumNArgs(1), RunE: func(_ *cobra.Command, args []string) error {
-			return withState(dir, strings.Join(args, ""), show)
+	add := func(part, short string) {
+		c := &cobra.Command{Use: part + " [PIPELINE]", Short: short, Args: cobra.MaximumNArgs(1), RunE: func(_ *cobra.Command, args []string) error {
+			return a.stateOf(dir, strings.Join(args, ""), part)
 		}}
 		c.Flags().StringVar(&dir, "state", "", "state directory, as given to run, or the daemon's")
 		_ = c.MarkFlagRequired("state")
 		cmd.AddCommand(c)
 	}
-	add("windows", "List the windows that are open, and how many keys each holds", a.stateWindows)
-	add("watermarks", "Show how far event time has come", a.stateWatermarks)
-	add("positions", "Show where the sources go on", a.statePositions)
+	add("windows", "List the windows that are open, and how many keys each holds")
+	add("watermarks", "Show how far event time has come")
+	add("positions", "Show where the sources go on")
 	return cmd
+}
+
+// stateReport is what `state …` shows: as of a commit, from a directory or from the daemon that has it open.
+type stateReport struct {
+	windows    []checkpoint.OpenWindow
+	watermarks []checkpoint.ComponentWatermark
+	positions  []checkpoint.SourcePosition
 }
 
 // withState opens the state of a stopped pipeline for reading.
@@ -60,115 +67,58 @@ func withState(dir, name string, use func(s *state.Store, st *checkpoint.State) 
 	return classify(use(s, st))
 }
 
-// openWindow is one line of `state windows`.
-type openWindow struct {
-	Step string `json:"step"`
-	End  string `json:"end"` // of the window, or of the slice that windows share
-	Keys int64  `json:"keys"`
+// readState reads a part of the state of a stopped pipeline.
+func readState(dir, name, part string) (r stateReport, err error) {
+	err = withState(dir, name, func(s *state.Store, st *checkpoint.State) (err error) {
+		switch part {
+		case "windows":
+			r.windows, err = checkpoint.OpenWindows(s, st, func() error { return nil })
+		case "watermarks":
+			r.watermarks = st.Watermarks()
+		case "positions":
+			r.positions = st.Positions()
+		}
+		return err
+	})
+	return r, err
 }
 
-func (a *app) stateWindows(s *state.Store, st *checkpoint.State) error {
-	rows := []openWindow{}
-	for _, name := range sortedKeys(st.Components) {
-		c := st.Components[name]
-		if c.Kind != checkpoint.StageComponent {
-			continue
-		}
-		err := s.ScanOperator(c.Operator, keys.AllHashes(), func(at int64, _ uint64, _, _ []byte) error {
-			end := timeText(at)
-			if n := len(rows); n == 0 || rows[n-1].Step != name || rows[n-1].End != end {
-				rows = append(rows, openWindow{Step: name, End: end})
+// stateOf answers `state PART`.
+func (a *app) stateOf(dir, name, part string) error {
+	r, err := readState(dir, name, part)
+	if err != nil {
+		return err
+	}
+	switch part {
+	case "windows":
+		return a.table(r.windows, "STEP\tWINDOW ENDS\tKEYS", func(w io.Writer) {
+			for _, r := range r.windows {
+				fmt.Fprintf(w, "%s\t%s\t%d\n", r.Step, r.End, r.Keys)
 			}
-			rows[len(rows)-1].Keys++
-			return nil
 		})
-		if err != nil {
-			return err
-		}
-	}
-	if a.json {
-		a.print(rows)
-		return nil
-	}
-	w := tabwriter.NewWriter(a.stdout, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(w, "STEP\tWINDOW ENDS\tKEYS")
-	for _, r := range rows {
-		fmt.Fprintf(w, "%s\t%s\t%d\n", r.Step, r.End, r.Keys)
-	}
-	return w.Flush()
-}
-
-// timeText writes an event time for people.
-func timeText(ms int64) string {
-	switch ms {
-	case -1 << 63:
-		return "none yet"
-	case 1<<63 - 1:
-		return "end of input"
-	}
-	return time.UnixMilli(ms).UTC().Format("2006-01-02T15:04:05.000Z")
-}
-
-func (a *app) stateWatermarks(_ *state.Store, st *checkpoint.State) error {
-	type row struct {
-		Component string `json:"component"`
-		Partition string `json:"partition,omitempty"`
-		Watermark string `json:"watermark"`
-		State     string `json:"state,omitempty"`
-	}
-	rows := []row{}
-	for _, name := range sortedKeys(st.Snapshot.Sources) {
-		src := st.Snapshot.Sources[name]
-		rows = append(rows, row{Component: name, Watermark: timeText(src.Watermark)})
-		for _, p := range sortedKeys(src.Partitions) {
-			if strings.HasPrefix(p, "$") {
-				continue
+	case "watermarks":
+		return a.table(r.watermarks, "COMPONENT\tPARTITION\tWATERMARK\tSTATE", func(w io.Writer) {
+			for _, r := range r.watermarks {
+				fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", r.Component, r.Partition, r.Watermark, r.State)
 			}
-			ended := ""
-			if src.Partitions[p].Ended {
-				ended = "ended"
-			}
-			rows = append(rows, row{Component: name, Partition: p, Watermark: timeText(src.Partitions[p].Watermark), State: ended})
+		})
+	}
+	return a.table(r.positions, "SOURCE\tPARTITION\tPOSITION\tENDED", func(w io.Writer) {
+		for _, r := range r.positions {
+			fmt.Fprintf(w, "%s\t%s\t%s\t%t\n", r.Source, r.Partition, printable(r.Position), r.Ended)
 		}
-	}
-	for _, name := range sortedKeys(st.Snapshot.Stages) {
-		rows = append(rows, row{Component: name, Watermark: timeText(st.Snapshot.Stages[name].Watermark)})
-	}
-	if a.json {
-		a.print(rows)
-		return nil
-	}
-	w := tabwriter.NewWriter(a.stdout, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(w, "COMPONENT\tPARTITION\tWATERMARK\tSTATE")
-	for _, r := range rows {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", r.Component, r.Partition, r.Watermark, r.State)
-	}
-	return w.Flush()
+	})
 }
 
-func (a *app) statePositions(_ *state.Store, st *checkpoint.State) error {
-	type row struct {
-		Source    string `json:"source"`
-		Partition string `json:"partition"`
-		Position  []byte `json:"position"`
-		Ended     bool   `json:"ended,omitempty"`
-	}
-	rows := []row{}
-	for _, name := range sortedKeys(st.Snapshot.Sources) {
-		src := st.Snapshot.Sources[name]
-		for _, p := range sortedKeys(src.Partitions) {
-			rows = append(rows, row{name, p, src.Partitions[p].Position, src.Partitions[p].Ended})
-		}
-	}
+// table prints rows: as JSON, or under a heading.
+func (a *app) table(rows any, heading string, write func(w io.Writer)) error {
 	if a.json {
 		a.print(rows)
 		return nil
 	}
 	w := tabwriter.NewWriter(a.stdout, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(w, "SOURCE\tPARTITION\tPOSITION\tENDED")
-	for _, r := range rows {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%t\n", r.Source, r.Partition, printable(r.Position), r.Ended)
-	}
+	fmt.Fprintln(w, heading)
+	write(w)
 	return w.Flush()
 }
 
@@ -222,7 +172,7 @@ made at once and costs little room.`,
 	return cmd
 }
 
-// saved are the folders of a pipeline's directory that a savepoint holds beside the state.
+// saved are the folders that a savepoint may hold beside the state.
 var saved = []string{pipeline.LettersFolder, pipeline.JournalFolder}
 
 func (a *app) savepointCreate(dir, name, to, note string) error {
@@ -239,14 +189,9 @@ func (a *app) savepointCreate(dir, name, to, note string) error {
 	if err != nil {
 		return classify(err)
 	}
-	with := map[string]string{}
-	for _, folder := range saved {
-		with[folder] = filepath.Join(path, folder)
-	}
-	for folder, p := range with {
-		if _, err := vfs.Default.Stat(p); err != nil {
-			delete(with, folder)
-		}
+	with, err := pipeline.SavedFolders(path)
+	if err != nil {
+		return classify(err)
 	}
 	m, err := s.Save(to, state.Manifest{Created: time.Now().UnixMilli(), Pipeline: filepath.Base(path), Note: note, About: map[string]any{"checkpoint": st.Number}}, with)
 	if err != nil {
@@ -276,7 +221,7 @@ func (a *app) savepointList(dir string) error {
 	fmt.Fprintln(w, "NAME\tPIPELINE\tCREATED\tBYTES\tNOTE")
 	for _, name := range sortedKeys(all) {
 		m := all[name]
-		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\n", name, m.Pipeline, timeText(m.Created), m.Size(), m.Note)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\n", name, m.Pipeline, checkpoint.TimeText(m.Created), m.Size(), m.Note)
 	}
 	return w.Flush()
 }
@@ -308,6 +253,6 @@ func (a *app) savepointRestore(savepoint, dir, name string) error {
 	if err = errors.Join(err, s.Close()); err != nil {
 		return classify(err)
 	}
-	fmt.Fprintf(a.stdout, "%s: the state of %s as of %s; `tidemark run --state %s FILE` goes on from it\n", path, m.Pipeline, timeText(m.Created), dir)
+	fmt.Fprintf(a.stdout, "%s: the state of %s as of %s; `tidemark run --state %s FILE` goes on from it\n", path, m.Pipeline, checkpoint.TimeText(m.Created), dir)
 	return nil
 }

@@ -175,7 +175,7 @@ func (r *reader) end() error {
 }
 
 // damaged says which record cannot be read.
-func damaged(store *state.Store, name keys.Name, err error) error {
+func damaged(store Reader, name keys.Name, err error) error {
 	return &state.Error{
 		Kind: state.Damaged, Path: store.Dir(), Summary: fmt.Sprintf("the record %q of the last checkpoint cannot be read", string(name)),
 		Hint: damagedRecordFix, Err: err,

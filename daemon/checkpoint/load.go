@@ -1,7 +1,6 @@
 package checkpoint
 
 import (
-	"github.com/tidemark-stream/tidemark/state"
 	"github.com/tidemark-stream/tidemark/state/keys"
 )
 
@@ -22,7 +21,7 @@ type State struct {
 }
 
 // Read returns what the last commit of a store says. It reads no windows, so it is quick whatever the size of the state.
-func Read(store *state.Store) (*State, error) {
+func Read(store Reader) (*State, error) {
 	s := &State{Snapshot: newSnapshot(), Components: map[string]Component{}}
 	b, err := store.Meta(name(kindCheckpoint))
 	if err != nil {
@@ -77,7 +76,7 @@ func name(parts ...string) keys.Name {
 }
 
 // scan visits the records of a kind, with the parts of their names behind the kind.
-func scan(store *state.Store, kind string, parts int, visit func(parts []string, value []byte) error) error {
+func scan(store Reader, kind string, parts int, visit func(parts []string, value []byte) error) error {
 	return store.ScanMeta(name(kind), func(n, value []byte) error {
 		r := keys.ReadName(n)
 		r.Text()

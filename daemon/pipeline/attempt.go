@@ -55,6 +55,8 @@ type attempt struct {
 	boxInputs   int
 	pathWriters map[*path]*letterWriter
 
+	visitors visitors // of the store
+
 	mu   sync.Mutex
 	left int // lanes that have neither ended nor stopped
 }

@@ -343,6 +343,7 @@ func (a *attempt) wireStage(n *stageNode) (err error) {
 
 // makeLane opens a source and its assigner, and builds the lane.
 func (a *attempt) makeLane(ctx context.Context, number uint32, s *plan.Source, align *alignMember) (*lane, error) {
+	a.p.opens("source " + s.Name)
 	restored := a.restoredLane(s.Name)
 	c := laneConfig{
 		name: s.Name, number: number, clock: a.p.set.Clock, pool: a.pool, interval: s.Interval, places: a.places,

@@ -14,6 +14,13 @@ type CheckpointSummary struct {
 	P50      float64 `json:"p50_ms"`
 	Max      float64 `json:"max_ms"`
 	Barriers float64 `json:"barriers_max_ms"` // the longest that a barrier was on its way
+	Last     *Commit `json:"last,omitempty"`  // nil: there was none yet
+}
+
+// Commit is a commit of a pipeline's state.
+type Commit struct {
+	Number uint64    `json:"number"` // from 1 on, over all runs on the same state
+	At     time.Time `json:"at"`
 }
 
 // commitStats gathers what a CheckpointSummary says, over all attempts. Any goroutine may read it.
@@ -22,14 +29,17 @@ type commitStats struct {
 	count    int64
 	bytes    int64
 	barriers time.Duration
+	newest   Commit
+	sum      time.Duration
 	took     durations
 }
 
-func (s *commitStats) add(bytes int64, barriers, commit time.Duration) {
+func (s *commitStats) add(c Commit, bytes int64, barriers, commit time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.count++
 	s.bytes += bytes
+	s.newest, s.sum = c, s.sum+barriers+commit
 	s.barriers = max(s.barriers, barriers)
 	s.took.add(barriers + commit)
 }
@@ -37,9 +47,46 @@ func (s *commitStats) add(bytes int64, barriers, commit time.Duration) {
 func (s *commitStats) summary() CheckpointSummary {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return CheckpointSummary{
+	out := CheckpointSummary{
 		Count: s.count, Bytes: s.bytes, P50: millis(s.took.quantile(0.5)), Max: millis(s.took.longest), Barriers: millis(s.barriers),
 	}
+	if c := s.newest; c.Number > 0 {
+		out.Last = &c
+	}
+	return out
+}
+
+// resume notes the commit that an attempt goes on from.
+func (s *commitStats) resume(c Commit) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c.Number > 0 {
+		s.newest = c
+	}
+}
+
+func (s *commitStats) last() Commit {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.newest
+}
+
+// timeBounds are the bounds of a CommitTimes, in seconds.
+var timeBounds = []float64{0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10}
+
+func (s *commitStats) times() CommitTimes {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := CommitTimes{Count: s.count, Sum: s.sum, Bounds: timeBounds, Within: make([]uint64, len(timeBounds))}
+	for i, n := range s.took.buckets {
+		at := middle(i).Seconds()
+		for k, bound := range timeBounds {
+			if at <= bound {
+				out.Within[k] += uint64(n)
+			}
+		}
+	}
+	return out
 }
 
 func millis(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

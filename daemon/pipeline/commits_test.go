@@ -29,11 +29,26 @@ func TestQuantilesOfDurations(t *testing.T) {
 
 func TestCheckpointsAreSummedUp(t *testing.T) {
 	var s commitStats
-	s.add(100, 2*time.Millisecond, 8*time.Millisecond)
-	s.add(50, 5*time.Millisecond, 1*time.Millisecond)
-	s.add(1, 0, 100*time.Millisecond)
+	s.add(Commit{Number: 7}, 100, 2*time.Millisecond, 8*time.Millisecond)
+	s.add(Commit{Number: 7}, 50, 5*time.Millisecond, 1*time.Millisecond)
+	s.add(Commit{Number: 7}, 1, 0, 100*time.Millisecond)
 	got := s.summary()
 	require.InDelta(t, 10, got.P50, 0.7)
 	got.P50 = 0
-	require.Equal(t, CheckpointSummary{Count: 3, Bytes: 151, Max: 100, Barriers: 5}, got)
+	require.Equal(t, CheckpointSummary{Count: 3, Bytes: 151, Max: 100, Barriers: 5, Last: &Commit{Number: 7}}, got)
+}
+
+func TestCommitTimesAreAHistogram(t *testing.T) {
+	var s commitStats
+	s.resume(Commit{Number: 3})
+	require.EqualValues(t, 3, s.last().Number, "there was one before this run")
+	for _, d := range []time.Duration{500 * time.Microsecond, 30 * time.Millisecond, 20 * time.Second} {
+		s.add(Commit{Number: s.last().Number + 1}, 1, 0, d)
+	}
+	got := s.times()
+	require.EqualValues(t, 3, got.Count)
+	require.Equal(t, 20*time.Second+30*time.Millisecond+500*time.Microsecond, got.Sum)
+	require.EqualValues(t, 1, got.Within[0], "a millisecond at most")
+	require.EqualValues(t, 2, got.Within[len(got.Within)-1], "ten seconds at most")
+	require.EqualValues(t, 6, s.last().Number)
 }

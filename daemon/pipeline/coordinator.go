@@ -61,6 +61,8 @@ type coordinator struct {
 type order struct {
 	probe bool
 	done  chan<- error // gets the outcome; has room for it
+	// then is called when the commit is made, before there is another one. Its error is the order's and nobody else's.
+	then func() error
 }
 
 // probeBit marks the barriers of probes. Whoever is passed by one contributes nothing and keeps what it has.
@@ -112,7 +114,11 @@ func (c *coordinator) run(ctx context.Context) error {
 		}
 		err = c.once(ctx, probe)
 		if ordered != nil {
-			ordered.done <- err
+			told := err
+			if told == nil && ordered.then != nil {
+				told = ordered.then()
+			}
+			ordered.done <- told
 		}
 		if err != nil {
 			return quiet(ctx, err)
@@ -138,7 +144,7 @@ func (c *coordinator) once(ctx context.Context, probe bool) error {
 func (c *coordinator) order(ctx context.Context, probe bool) error {
 	done := make(chan error, 1)
 	select {
-	case c.orders <- order{probe, done}:
+	case c.orders <- order{probe: probe, done: done}:
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
@@ -147,6 +153,26 @@ func (c *coordinator) order(ctx context.Context, probe bool) error {
 		return err
 	case <-ctx.Done():
 		return context.Cause(ctx)
+	}
+}
+
+// orderThen has a cut made, and then called when it is committed. When ctx ends before the cut is begun there is none; after that only the end
+// of life is not waited for.
+func (c *coordinator) orderThen(ctx, life context.Context, then func() error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	done := make(chan error, 1)
+	select {
+	case c.orders <- order{done: done, then: then}:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	select {
+	case err := <-done:
+		return err
+	case <-life.Done():
+		return context.Cause(life)
 	}
 }
 

@@ -42,6 +42,7 @@ func (a *attempt) openSinks(ctx context.Context) error {
 }
 
 func (a *attempt) openSink(ctx context.Context, s *plan.Sink) error {
+	a.p.opens("sink " + s.Name)
 	sink, err := a.p.set.Plugins.OpenSink(ctx, wire.SinkOpen{
 		Plugin: s.Plugin.Name, Options: s.Plugin.Options, Place: wire.Place{Pipeline: a.plan.Name, Component: s.Name, Store: a.log.StoreID()},
 	}, isolation(s.Plugin.Isolation))

@@ -304,6 +304,7 @@ func (f foreignState) Contribute(d *state.Delta) { d.Put(foreignName(f.name), f.
 
 // openForeign starts a step's plugin and gives it its state back.
 func (a *attempt) openForeign(ctx context.Context, s *plan.Step) error {
+	a.p.opens("transform " + s.Name)
 	t := &foreign{step: s, coord: a.coord, queue: make(chan foreignItem, wire.Credits), counts: a.counts.step(s.Name), stands: batch.NoWatermark}
 	var err error
 	t.plugin, err = a.p.set.Plugins.OpenTransform(ctx, wire.TransformOpen{

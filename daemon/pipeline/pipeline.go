@@ -85,6 +85,7 @@ type Pipeline struct {
 	current *attempt
 	state   State
 	since   time.Time
+	doing   string // while it starts: what it opens
 	begun   time.Time
 	failure error // of the last attempt
 	tries   int
@@ -206,6 +207,7 @@ func (p *Pipeline) enter(s State, err error) {
 // attempt builds everything, runs it and takes it down.
 func (p *Pipeline) attempt(ctx context.Context) (State, error) {
 	p.enter(Starting, nil)
+	p.opens("its state")
 	a, err := p.build(ctx)
 	if err != nil && ctx.Err() != nil {
 		return Stopped, nil // nothing had begun

@@ -43,11 +43,13 @@ func (a *attempt) openState(ctx context.Context) error {
 	}
 	a.store = store
 	a.onClose(store.Close)
+	a.onClose(a.visitors.leave) // before the store closes
 	failpoint.Hit(failpoint.RecoverOpened)
 	a.log, a.restored, err = checkpoint.Open(checkpoint.Settings{Store: store, Clock: a.p.set.Clock, Full: a.diskFull})
 	if err != nil {
 		return lasting(err)
 	}
+	a.p.commits.resume(Commit{Number: a.restored.Number, At: time.UnixMilli(a.restored.Time)})
 	changes := checkpoint.Compare(a.restored.Components, Components(a.plan))
 	if a.restored.Number > 0 {
 		if err := checkpoint.Refuse(dir, changes, a.p.set.AllowReset); err != nil {
@@ -249,7 +251,7 @@ func (a *attempt) commit(ctx context.Context, c *cut) error {
 	if err != nil {
 		return err
 	}
-	a.p.commits.add(int64(stats.Bytes), c.taken, stats.Took)
+	a.p.commits.add(Commit{stats.Number, a.p.set.Clock.Now()}, int64(stats.Bytes), c.taken, stats.Took)
 	for _, p := range c.parts {
 		p.Committed()
 	}

@@ -75,6 +75,17 @@ type Moment int64
 func (m Moment) String() string               { return watermark.FormatTime(int64(m)) }
 func (m Moment) MarshalJSON() ([]byte, error) { return json.Marshal(m.String()) }
 
+// UnmarshalJSON reads what MarshalJSON has written.
+func (m *Moment) UnmarshalJSON(text []byte) error {
+	var s string
+	if err := json.Unmarshal(text, &s); err != nil {
+		return err
+	}
+	ms, err := watermark.ParseTime(s)
+	*m = Moment(ms)
+	return err
+}
+
 // Status tells what the pipeline is doing. It waits for nothing that goes on in it, and may be called at any time.
 func (p *Pipeline) Status() Status {
 	now := p.set.Clock.Now()

@@ -3,6 +3,8 @@ package watermark
 import (
 	"fmt"
 	"math"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/tidemark-stream/tidemark/sdk/batch"
@@ -78,4 +80,22 @@ func FormatTime(ms int64) string {
 		return fmt.Sprintf("%d ms", ms)
 	}
 	return time.UnixMilli(ms).UTC().Format("2006-01-02T15:04:05.999Z07:00")
+}
+
+// ParseTime reads what FormatTime has written, to the millisecond.
+func ParseTime(text string) (int64, error) {
+	switch text {
+	case Format(batch.NoWatermark):
+		return batch.NoWatermark, nil
+	case Format(batch.EndOfInput):
+		return batch.EndOfInput, nil
+	}
+	if number, far := strings.CutSuffix(text, " ms"); far {
+		return strconv.ParseInt(number, 10, 64)
+	}
+	t, err := time.Parse(time.RFC3339Nano, text)
+	if err != nil {
+		return 0, fmt.Errorf("%q is no event time: write it as 2026-01-31T12:00:00Z", text)
+	}
+	return t.UnixMilli(), nil
 }

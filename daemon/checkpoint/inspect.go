@@ -1,0 +1,114 @@
+package checkpoint
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tidemark-stream/tidemark/daemon/watermark"
+)
+
+// Reader is what is read: a store, or a view of one that is being written to.
+type Reader interface {
+	Dir() string
+	Meta(name []byte) ([]byte, error)
+	ScanMeta(prefix []byte, visit func(name, value []byte) error) error
+	VisitKeys(operator uint32, visit func(time int64, hash uint64, key []byte) error) error
+}
+
+// OpenWindow is what a step holds for windows that end together.
+type OpenWindow struct {
+	Step string `json:"step"`
+	End  string `json:"end"` // of the window, or of the slice that windows share
+	Keys int64  `json:"keys"`
+}
+
+// OpenWindows counts the keys of all windows of the last commit, by step and end. It reads all keys, and no values. asked is called for each of
+// them; an error of it ends the count.
+func OpenWindows(r Reader, st *State, asked func() error) ([]OpenWindow, error) {
+	rows := []OpenWindow{}
+	for _, name := range slices.Sorted(maps.Keys(st.Components)) {
+		c := st.Components[name]
+		if c.Kind != StageComponent {
+			continue
+		}
+		last := int64(0)
+		err := r.VisitKeys(c.Operator, func(at int64, _ uint64, _ []byte) error {
+			if err := asked(); err != nil {
+				return err
+			}
+			if n := len(rows); n == 0 || rows[n-1].Step != name || last != at {
+				rows, last = append(rows, OpenWindow{Step: name, End: TimeText(at)}), at
+			}
+			rows[len(rows)-1].Keys++
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return rows, nil
+}
+
+// ComponentWatermark is how far event time has come for a source, one of its partitions, or a step.
+type ComponentWatermark struct {
+	Component string `json:"component"`
+	Partition string `json:"partition,omitempty"`
+	Watermark string `json:"watermark"`
+	State     string `json:"state,omitempty"` // ended, or nothing
+}
+
+// Watermarks lists the watermarks of the last commit.
+func (s *State) Watermarks() []ComponentWatermark {
+	rows := []ComponentWatermark{}
+	for _, name := range slices.Sorted(maps.Keys(s.Snapshot.Sources)) {
+		src := s.Snapshot.Sources[name]
+		rows = append(rows, ComponentWatermark{Component: name, Watermark: TimeText(src.Watermark)})
+		for _, p := range slices.Sorted(maps.Keys(src.Partitions)) {
+			if strings.HasPrefix(p, "$") { // the engine's own
+				continue
+			}
+			ended := ""
+			if src.Partitions[p].Ended {
+				ended = watermark.StateEnded.String()
+			}
+			rows = append(rows, ComponentWatermark{Component: name, Partition: p, Watermark: TimeText(src.Partitions[p].Watermark), State: ended})
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Snapshot.Stages)) {
+		rows = append(rows, ComponentWatermark{Component: name, Watermark: TimeText(s.Snapshot.Stages[name].Watermark)})
+	}
+	return rows
+}
+
+// SourcePosition is where a source goes on.
+type SourcePosition struct {
+	Source    string `json:"source"`
+	Partition string `json:"partition"`
+	Position  []byte `json:"position"` // only its source can read it
+	Ended     bool   `json:"ended,omitempty"`
+}
+
+// Positions lists the positions of the last commit.
+func (s *State) Positions() []SourcePosition {
+	rows := []SourcePosition{}
+	for _, name := range slices.Sorted(maps.Keys(s.Snapshot.Sources)) {
+		src := s.Snapshot.Sources[name]
+		for _, p := range slices.Sorted(maps.Keys(src.Partitions)) {
+			rows = append(rows, SourcePosition{name, p, src.Partitions[p].Position, src.Partitions[p].Ended})
+		}
+	}
+	return rows
+}
+
+// TimeText writes an event time (ms) for people, always with milliseconds.
+func TimeText(ms int64) string {
+	switch ms {
+	case -1 << 63:
+		return "none yet"
+	case 1<<63 - 1:
+		return "end of input"
+	}
+	return time.UnixMilli(ms).UTC().Format("2006-01-02T15:04:05.000Z")
+}
