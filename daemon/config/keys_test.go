@@ -23,6 +23,7 @@ var around = map[Section]string{
 	SectionWindow:      "[transforms.a]\ntype = 'window'\n[transforms.a.window]\n%",
 	SectionTrigger:     "[transforms.a]\ntype = 'window'\n[transforms.a.trigger]\n%",
 	SectionEarly:       "[transforms.a]\ntype = 'window'\n[transforms.a.early]\n%",
+	SectionOfWindow:    "[transforms.a]\ntype = 'window'\n[transforms.a.function]\n%",
 	SectionFilter:      "[transforms.a]\ntype = 'filter'\n%",
 	SectionMap:         "[transforms.a]\ntype = 'map'\n%",
 	SectionUnnest:      "[transforms.a]\ntype = 'unnest'\n%",
@@ -141,6 +142,10 @@ func FuzzParse(f *testing.F) {
 		if k.Example != "" {
 			f.Add(strings.Replace(around[k.Section], "%", k.Name+" = "+k.Example+"\n", 1), true)
 		}
+	}
+	for _, part := range []string{"[", "{a=", "a.", "[[", "'", "a = [\n"} {
+		f.Add(strings.Repeat(part, 5000), false)
+		f.Add("a = "+strings.Repeat(part, 5000), true)
 	}
 	f.Fuzz(func(t *testing.T, text string, daemon bool) {
 		var l = func() (out []placed) {

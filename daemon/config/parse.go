@@ -25,6 +25,10 @@ func parseText(t *text, l *problem.List) (root *Table, broken bool) {
 	}
 	data := t.data[len(bomOf(t.data)):]
 	shift := len(t.data) - len(data)
+	if at, deep := tooDeep(t.data); deep {
+		l.Add(t.problem("TM1012", t.place(at), fmt.Sprintf("more than %d brackets, braces and parts of a key stand in each other", maxNesting), "pipelines need a few; is this the file that was meant, and is a closing bracket missing?"))
+		return nil, true
+	}
 	lastLine := 0
 	for n := 0; ; n++ {
 		var m map[string]any

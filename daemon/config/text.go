@@ -13,10 +13,13 @@ type text struct {
 	file  string
 	data  string
 	lines []int // offset of the first byte of each line
+
+	// The place that was told last, so that a line with many values is not counted from its beginning for each of them.
+	lastFrom, lastStart, lastColumn int
 }
 
 func newText(file, data string) *text {
-	t := &text{file: file, data: data, lines: []int{0}}
+	t := &text{file: file, data: data, lines: []int{0}, lastColumn: 1}
 	for i := range len(data) {
 		if data[i] == '\n' {
 			t.lines = append(t.lines, i+1)
@@ -36,7 +39,14 @@ func (t *text) place(s span) problem.Place {
 	end := t.end(line)
 	to := max(min(s.to, end), from)
 	width := max(utf8.RuneCountInString(t.data[from:to]), 1)
-	return problem.Place{File: t.file, Line: line, Column: utf8.RuneCountInString(t.data[start:from]) + 1, Width: width}
+	column := 0
+	if t.lastStart == start && t.lastFrom <= from {
+		column = t.lastColumn + utf8.RuneCountInString(t.data[t.lastFrom:from])
+	} else {
+		column = utf8.RuneCountInString(t.data[start:from]) + 1
+	}
+	t.lastFrom, t.lastStart, t.lastColumn = from, start, column
+	return problem.Place{File: t.file, Line: line, Column: column, Width: width}
 }
 
 // end is the offset after the last byte of a line, without its line end.

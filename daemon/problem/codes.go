@@ -33,6 +33,7 @@ var codes = []Code{
 	{"TM1009", "file too large", "Configuration files have at most 8 MiB. The path probably names something else."},
 	{"TM1010", "bad name", "Names stand in metrics, paths and commands: they begin with a letter and have letters, digits, _ and -, at most 63. Tables under [plugins] are named KIND-NAME."},
 	{"TM1011", "name taken", "Sources, transforms and sinks of a pipeline share their names, since inputs refer to them."},
+	{"TM1012", "nested too deep", "Arrays, inline tables and the parts of dotted keys stand in each other more than 64 deep. Nothing in a pipeline needs that: a closing bracket is missing, or the path names something else. Nothing behind that place was looked at."},
 
 	{"TM2101", "not a duration", "A duration is a number and a unit, or several: \"5s\", \"1h30m\", \"1.5h\", \"2d\". Units are ns, us, ms, s, m, h, d (24 hours) and w (7 days)."},
 	{"TM2102", "duration out of range", "The duration is too short, too long or negative, or event time is to be counted in something finer than milliseconds."},

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"sort"
 	"strings"
+	"unicode/utf8"
 )
 
 // Severity tells whether a problem stops what was asked for.
@@ -80,8 +81,10 @@ func (p Problem) Error() string {
 	b.WriteString(p.Summary)
 	if p.Source != "" && p.Line > 0 {
 		num := fmt.Sprint(p.Line)
-		fmt.Fprintf(&b, "\n    %s | %s", num, strings.ReplaceAll(p.Source, "\t", " "))
-		fmt.Fprintf(&b, "\n    %s | %s%s", strings.Repeat(" ", len(num)), strings.Repeat(" ", max(p.Column-1, 0)), strings.Repeat("^", max(p.Width, 1)))
+		source, before := excerpt(p.Source, max(p.Column-1, 0), max(p.Width, 1))
+		fmt.Fprintf(&b, "\n    %s | %s", num, strings.ReplaceAll(source, "\t", " "))
+		under := max(min(max(p.Width, 1), utf8.RuneCountInString(source)-before), 1)
+		fmt.Fprintf(&b, "\n    %s | %s%s", strings.Repeat(" ", len(num)), strings.Repeat(" ", before), strings.Repeat("^", under))
 	}
 	if p.Hint != "" {
 		for _, line := range strings.Split(p.Hint, "\n") {
@@ -89,6 +92,36 @@ func (p Problem) Error() string {
 		}
 	}
 	return b.String()
+}
+
+// maxExcerpt is how many characters of a line are shown. Lines of files that people write are shorter.
+const maxExcerpt = 160
+
+// excerpt gives what is shown of a line with a mistake of some width behind the given number of characters, and how many characters
+// stand before the mistake in that. A line that is too long is cut around the mistake; … stands where something was left out.
+func excerpt(line string, before, width int) (string, int) {
+	if len(line) <= maxExcerpt {
+		return line, before
+	}
+	chars := []rune(line)
+	if len(chars) <= maxExcerpt {
+		return line, before
+	}
+	before = min(before, len(chars))
+	from := max(before-maxExcerpt/2, 0)
+	if width < maxExcerpt/2 { // all of the mistake is shown with as much before it as behind
+		from = max(before+width/2-maxExcerpt/2, 0)
+	}
+	from = min(from, len(chars)-maxExcerpt)
+	to := from + maxExcerpt
+	out := string(chars[from:to])
+	if to < len(chars) {
+		out += "…"
+	}
+	if from > 0 {
+		return "…" + out, before - from + 1
+	}
+	return out, before
 }
 
 // List collects problems. The zero value is ready to use.
