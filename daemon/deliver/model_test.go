@@ -22,6 +22,7 @@ import (
 type world struct {
 	t       *rapid.T
 	exactly bool
+	more    int // connections to the sink beside the first
 	rng     *rand.Rand
 	sink    *fakeSink
 
@@ -52,6 +53,9 @@ func (w *world) open() {
 	go func(l *Letters, done chan error) { done <- l.Run(ctx) }(w.dead, w.deadRun)
 	set := settings(w.store, w.sink)
 	set.ExactlyOnce, set.BatchRows, set.Memory = w.exactly, 3, 200
+	for range w.more {
+		set.More = append(set.More, w.sink)
+	}
 	set.Refused = func(ctx context.Context, b *batch.Batch, first uint64, bad []batch.BadRow) error {
 		texts := rowsOf(b)
 		for _, x := range bad {
@@ -153,16 +157,20 @@ func (w *world) lettersBy(component string) []string {
 // TestModel crashes a pipeline at any moment and compares the sink and the dead letters with what an undisturbed one would have written
 // (I3, D1, D2). `go test ./daemon/deliver -run TestModel -rapid.checks=10000` takes it further.
 func TestModel(t *testing.T) {
-	for name, kind := range map[string]struct{ exactly, books bool }{
-		"exactly once, transactional sink": {true, true},
-		"exactly once, idempotent sink":    {true, false},
-		"at least once":                    {false, false},
-		"at least once, sink with books":   {false, true},
+	for name, kind := range map[string]struct {
+		exactly, books bool
+		more           int
+	}{
+		"exactly once, transactional sink":                           {exactly: true, books: true},
+		"exactly once, idempotent sink":                              {exactly: true},
+		"exactly once, idempotent sink, deliveries at the same time": {exactly: true, more: 3},
+		"at least once":                  {},
+		"at least once, sink with books": {books: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
 				w := &world{
-					t: t, exactly: kind.exactly, sink: newFake(kind.books), disk: vfs.NewCrashableMem(),
+					t: t, exactly: kind.exactly, more: kind.more, sink: newFake(kind.books), disk: vfs.NewCrashableMem(),
 					rng: rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 42)),
 				}
 				w.sink.poison, w.sink.block = "poison", rapid.Bool().Draw(t, "sink refuses whole deliveries")
@@ -235,6 +243,8 @@ func (w *world) check(exactly, books bool, all int) {
 		require.Subset(t, poison, refused)
 	case exactly && books:
 		require.Equal(t, poison, refused)
+	case w.more > 0:
+		require.ElementsMatch(t, poison, firsts(refused))
 	default:
 		require.Equal(t, poison, firsts(refused))
 	}

@@ -16,9 +16,10 @@ import (
 
 // Settings is what an outbox is given.
 type Settings struct {
-	Name        string    // of the sink's component: what its records are kept under
-	Sink        wire.Sink // called by Open, and by Run's goroutine; Close is the caller's
-	ExactlyOnce bool      // deliver only what is committed; the sink is transactional or idempotent
+	Name        string      // of the sink's component: what its records are kept under
+	Sink        wire.Sink   // called by Open, and by Run; Close is the caller's
+	More        []wire.Sink // further connections to it, for deliveries at the same time: only for sinks that keep no books. Close is the caller's
+	ExactlyOnce bool        // deliver only what is committed; the sink is transactional or idempotent
 	Store       *state.Store
 	Clock       clock.Clock
 	Log         *slog.Logger
@@ -94,18 +95,22 @@ type Outbox struct {
 	ctx context.Context
 
 	mu          sync.Mutex
-	chunks      []*chunk      // with rows that the sink has not taken, oldest first
-	next        uint64        // number of the next row
-	deliverable uint64        // rows below may be delivered
-	acked       uint64        // the sink has taken all rows up to this number
-	given       uint64        // the store has given up all chunks that begin up to this number
-	garbage     bool          // the store has chunks that the sink has taken
-	sweeps      int           // commits to come that remove notes of refused rows
-	recorded    uint64        // what the last commit says of acked
-	memory      int64         // bytes of batches held
-	unstored    int64         // bytes of chunks that the store does not have
-	changed     chan struct{} // closed, and replaced, when there is more to deliver or more was taken
+	chunks      []*chunk          // with rows that the sink has not taken, oldest first
+	next        uint64            // number of the next row
+	deliverable uint64            // rows below may be delivered
+	acked       uint64            // the sink has taken all rows up to this number
+	sent        uint64            // rows up to this number are with it, or on their way
+	early       map[uint64]uint64 // taken before those in front of them: number of the first row to how many
+	given       uint64            // the store has given up all chunks that begin up to this number
+	garbage     bool              // the store has chunks that the sink has taken
+	sweeps      int               // commits to come that remove notes of refused rows
+	recorded    uint64            // what the last commit says of acked
+	memory      int64             // bytes of batches held
+	unstored    int64             // bytes of chunks that the store does not have
+	changed     chan struct{}     // closed, and replaced, when there is more to deliver or more was taken
 	health      health
+
+	turn sync.Mutex // held by the connection that fetches its next rows
 }
 
 // Append takes over one share of b: text rows (Data, Offsets) for a text sink, else columns; all its rows count. They get the next
@@ -232,11 +237,38 @@ func (o *Outbox) stored(chunks []*chunk) {
 	}
 }
 
+// brought notes that the sink has taken n rows, or that they are safe elsewhere. Only when it has all before them, too, they count.
+func (o *Outbox) brought(first, n uint64) {
+	o.mu.Lock()
+	if first != o.acked+1 {
+		if o.early == nil {
+			o.early = map[uint64]uint64{}
+		}
+		o.early[first] = n
+		o.mu.Unlock()
+		return
+	}
+	number := o.acked + n
+	for n, ok := o.early[number+1]; ok; n, ok = o.early[number+1] {
+		delete(o.early, number+1)
+		number += n
+	}
+	freed := o.advance(number)
+	o.mu.Unlock()
+	o.set.Budget.add(-freed)
+}
+
 // taken notes that the sink has all rows up to a number.
 func (o *Outbox) taken(number uint64) {
 	o.mu.Lock()
+	freed := o.advance(number)
+	o.mu.Unlock()
+	o.set.Budget.add(-freed)
+}
+
+// advance lets go of all rows up to a number, and returns their bytes. o.mu is held.
+func (o *Outbox) advance(number uint64) (freed int64) {
 	o.acked = number
-	var freed int64
 	for len(o.chunks) > 0 && o.chunks[0].end() <= number+1 {
 		c := o.chunks[0]
 		if c.batch != nil {
@@ -254,8 +286,7 @@ func (o *Outbox) taken(number uint64) {
 		o.chunks = o.chunks[1:]
 	}
 	o.signal()
-	o.mu.Unlock()
-	o.set.Budget.add(-freed)
+	return freed
 }
 
 // Drain returns when the sink has taken everything that may be delivered: after the last commit, all rows. It returns early with the

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/tidemark-stream/tidemark/sdk/batch"
@@ -12,11 +13,37 @@ import (
 
 // Run delivers until ctx is done (nil) or something fails that trying again does not mend: the sink says so, breaks, has failed as often
 // as allowed, or the store cannot be read. The rows stay in the store.
+//
+// Each connection to the sink has a goroutine of its own, which brings one delivery at a time: with a single one rows go out in order.
 func (o *Outbox) Run(ctx context.Context) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	o.mu.Lock()
+	o.sent = o.acked
+	o.mu.Unlock()
+	var all sync.WaitGroup
+	errs := make([]error, 1+len(o.set.More))
+	for i := range errs {
+		sink := o.set.Sink
+		if i > 0 {
+			sink = o.set.More[i-1]
+		}
+		all.Go(func() {
+			if errs[i] = o.run(ctx, sink); errs[i] != nil {
+				cancel(errs[i]) // the others need not go on
+			}
+		})
+	}
+	all.Wait()
+	return errors.Join(errs...)
+}
+
+// run brings one delivery after the other through one connection.
+func (o *Outbox) run(ctx context.Context, sink wire.Sink) error {
 	for {
 		first, b, err := o.head(ctx)
 		if err == nil {
-			err = o.deliver(ctx, first, b)
+			err = o.deliver(ctx, sink, first, b)
 			b.Release()
 		}
 		if ctx.Err() != nil {
@@ -28,34 +55,52 @@ func (o *Outbox) Run(ctx context.Context) error {
 	}
 }
 
-// head waits for rows that may be delivered and returns a share of the next ones, selected.
+// head waits for rows that may be delivered, and that no other connection has, and returns a share of the next ones, selected.
 func (o *Outbox) head(ctx context.Context) (first uint64, b *batch.Batch, err error) {
+	o.turn.Lock()
+	defer o.turn.Unlock()
 	for {
 		o.mu.Lock()
 		changed := o.changed
-		var c *chunk
+		first := o.sent + 1
+		c := o.holding(first)
 		wait := time.Duration(0)
-		if len(o.chunks) > 0 && o.chunks[0].first < o.deliverable {
-			c = o.chunks[0]
-			if !c.closed {
-				wait = o.set.Linger - o.set.Clock.Since(c.born)
-			}
+		if c != nil && !c.closed {
+			wait = o.set.Linger - o.set.Clock.Since(c.born)
 		}
 		if c != nil && wait <= 0 {
 			c.closed = true
-			first := max(c.first, o.acked+1)
 			if c.batch != nil {
 				c.batch.Retain(1)
 			}
 			b := c.batch
 			o.mu.Unlock()
-			return o.take(c, first, b)
+			first, b, err := o.take(c, first, b)
+			if err == nil {
+				o.mu.Lock()
+				o.sent = first + uint64(b.Alive()) - 1
+				o.mu.Unlock()
+			}
+			return first, b, err
 		}
 		o.mu.Unlock()
 		if err := o.await(ctx, changed, wait); err != nil {
 			return 0, nil, err
 		}
 	}
+}
+
+// holding is the chunk with a row, if it may be delivered. o.mu is held.
+func (o *Outbox) holding(number uint64) *chunk {
+	for _, c := range o.chunks { // those before it are on their way: no more than there are connections
+		if c.first >= o.deliverable {
+			return nil
+		}
+		if number < c.end() {
+			return c
+		}
+	}
+	return nil
 }
 
 // await waits for a change, or, if there is something to wait for, until so long has passed.
@@ -119,14 +164,14 @@ func narrowed(b *batch.Batch, from, to int) *batch.Batch {
 }
 
 // deliver brings the selected rows of b, the first of which has a number, to the sink, and returns when it has taken or refused them all.
-func (o *Outbox) deliver(ctx context.Context, first uint64, b *batch.Batch) error {
+func (o *Outbox) deliver(ctx context.Context, sink wire.Sink, first uint64, b *batch.Batch) error {
 	for failures := 0; ; {
 		o.set.Hook("deliver.begin")
-		err := o.try(ctx, first, b)
+		err := o.try(ctx, sink, first, b)
 		o.set.Hook("deliver.end")
 		if err == nil {
 			o.recovered()
-			o.taken(first + uint64(b.Alive()) - 1)
+			o.brought(first, uint64(b.Alive()))
 			return nil
 		}
 		if ctx.Err() != nil {
@@ -137,7 +182,7 @@ func (o *Outbox) deliver(ctx context.Context, first uint64, b *batch.Batch) erro
 		switch {
 		case decided && len(verdict.Refused) > 0:
 			o.recovered()
-			return o.refused(ctx, first, b, verdict.Refused)
+			return o.refused(ctx, sink, first, b, verdict.Refused)
 		case decided && verdict.Permanent:
 			return fmt.Errorf("sink %s: %w", o.set.Name, err)
 		case !decided && !errors.Is(err, errTimeout):
@@ -162,9 +207,9 @@ func (o *Outbox) deliver(ctx context.Context, first uint64, b *batch.Batch) erro
 var errTimeout = errors.New("the sink has not answered in time")
 
 // try is one call of the sink.
-func (o *Outbox) try(ctx context.Context, first uint64, b *batch.Batch) error {
+func (o *Outbox) try(ctx context.Context, sink wire.Sink, first uint64, b *batch.Batch) error {
 	if o.set.Retry.Timeout <= 0 {
-		return o.set.Sink.Write(ctx, first, b)
+		return sink.Write(ctx, first, b)
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -179,7 +224,7 @@ func (o *Outbox) try(ctx context.Context, first uint64, b *batch.Batch) error {
 		case <-done:
 		}
 	}()
-	err := o.set.Sink.Write(ctx, first, b)
+	err := sink.Write(ctx, first, b)
 	if err != nil && errors.Is(context.Cause(ctx), errTimeout) {
 		return fmt.Errorf("%w (%s): %w", errTimeout, o.set.Retry.Timeout, err)
 	}
@@ -191,7 +236,7 @@ func (o *Outbox) try(ctx context.Context, first uint64, b *batch.Batch) error {
 //
 // The letter of a row is safe before the sink gets the next one. So a sink with books that refuses whole deliveries, without counting
 // them as taken, loses no letter in any crash; if it takes the other rows at once, a crash before the letter is written does.
-func (o *Outbox) refused(ctx context.Context, first uint64, b *batch.Batch, bad []batch.BadRow) error {
+func (o *Outbox) refused(ctx context.Context, sink wire.Sink, first uint64, b *batch.Batch, bad []batch.BadRow) error {
 	n := b.Alive()
 	if len(bad) >= n && n > 1 {
 		half := n / 2
@@ -199,15 +244,15 @@ func (o *Outbox) refused(ctx context.Context, first uint64, b *batch.Batch, bad 
 		low, high := narrowed(b, 0, half), narrowed(b, half, n)
 		defer low.Release()
 		defer high.Release()
-		if err := o.deliver(ctx, first, low); err != nil {
+		if err := o.deliver(ctx, sink, first, low); err != nil {
 			return err
 		}
-		return o.deliver(ctx, first+uint64(half), high)
+		return o.deliver(ctx, sink, first+uint64(half), high)
 	}
 	if err := o.set.Refused(ctx, b, first, bad); err != nil {
 		return fmt.Errorf("keep rows that sink %s refuses: %w", o.set.Name, err)
 	}
-	o.taken(first + uint64(n) - 1)
+	o.brought(first, uint64(n))
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.sweeps = sweeps

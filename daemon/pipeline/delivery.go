@@ -43,15 +43,19 @@ func (a *attempt) openSinks(ctx context.Context) error {
 
 func (a *attempt) openSink(ctx context.Context, s *plan.Sink) error {
 	a.p.opens("sink " + s.Name)
-	sink, err := a.p.set.Plugins.OpenSink(ctx, wire.SinkOpen{
-		Plugin: s.Plugin.Name, Options: s.Plugin.Options, Place: wire.Place{Pipeline: a.plan.Name, Component: s.Name, Store: a.log.StoreID()},
-	}, isolation(s.Plugin.Isolation))
-	if err != nil {
-		return err
+	var sinks []wire.Sink // calls of a sink come one at a time, so each delivery at the same time has one of its own
+	for range max(1, s.MaxInFlight) {
+		sink, err := a.p.set.Plugins.OpenSink(ctx, wire.SinkOpen{
+			Plugin: s.Plugin.Name, Options: s.Plugin.Options, Place: wire.Place{Pipeline: a.plan.Name, Component: s.Name, Store: a.log.StoreID()},
+		}, isolation(s.Plugin.Isolation))
+		if err != nil {
+			return err
+		}
+		a.onClose(sink.Close)
+		sinks = append(sinks, sink)
 	}
-	a.onClose(sink.Close)
 	box, err := deliver.Open(a.ctx, deliver.Settings{
-		Name: s.Name, Sink: sink, ExactlyOnce: s.ExactlyOnce, Store: a.store, Clock: a.p.set.Clock, Log: structured(a.p.set.Log), Budget: a.budget,
+		Name: s.Name, Sink: sinks[0], More: sinks[1:], ExactlyOnce: s.ExactlyOnce, Store: a.store, Clock: a.p.set.Clock, Log: structured(a.p.set.Log), Budget: a.budget,
 		Refused:   a.refusedBySink(s),
 		Wanted:    a.coord.want,
 		Hook:      failpoint.Hit,
