@@ -1,10 +1,12 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -23,6 +25,8 @@ type benchOptions struct {
 	modes        []string
 	limit        bool
 	vs           string
+	peers        []string
+	report       string
 	dir          string
 	profile      string
 	checkpoint   time.Duration
@@ -39,7 +43,10 @@ checkpoints, allocations. All contestants take turns, so that ratios compare nei
 plain program on one thread; wrong ones make the benchmark fail.
 
 ` + workloadList() + `
-Without names: w2b, w3, w5, w6 and w9. Inputs are made in a temporary directory, or once and for all in --dir; the full ones take some GB.`,
+Without names: w2b, w3, w5, w6 and w9. Inputs are made in a temporary directory, or once and for all in --dir; the full ones take some GB.
+
+A --peer is told what to do by its environment: BENCH_INPUT is the file to read, BENCH_OUTPUT a directory for the results as JSON lines, and
+docs/performance.md has the others.`,
 		Example: "  tidemark bench w2b --limit\n  tidemark bench --size small\n  tidemark bench w2b --vs ./tidemark-before --dir /var/tmp/bench",
 		RunE:    func(cmd *cobra.Command, args []string) error { return a.bench(cmd, args, o) },
 	}
@@ -52,6 +59,8 @@ Without names: w2b, w3, w5, w6 and w9. Inputs are made in a temporary directory,
 		"alo: R, at least once (default: what is usual for the workload)")
 	f.BoolVar(&o.limit, "limit", false, "take turns with a bare prototype of the same job: what this machine can do")
 	f.StringVar(&o.vs, "vs", "", "another binary of this program to take turns with")
+	f.StringArrayVar(&o.peers, "peer", nil, "NAME=PROGRAM ARGUMENT…: a program of somebody else's that does the job of w2a, w2b and w3, to take turns with; repeatable")
+	f.StringVar(&o.report, "report", "", "file for the report as JSON, beside what is printed")
 	f.StringVar(&o.dir, "dir", "", "directory that keeps the inputs for the next time")
 	f.StringVar(&o.profile, "profile", "", "directory for processor and allocation profiles of the daemon; they cost a few percent")
 	f.DurationVar(&o.checkpoint, "checkpoint", time.Second, "how often a run commits")
@@ -75,6 +84,9 @@ func (a *app) bench(cmd *cobra.Command, names []string, o benchOptions) error {
 	report, failed := bench.Run(cmd.Context(), b)
 	if report != nil {
 		report.Finish()
+		if err := writeReport(o.report, report); err != nil {
+			return &exitError{code: exitEnvironment, err: fmt.Errorf("--report: %w", errors.Join(err, failed))}
+		}
 		if a.json {
 			a.print(report)
 		} else if err := report.Write(a.stdout); err != nil {
@@ -85,6 +97,18 @@ func (a *app) bench(cmd *cobra.Command, names []string, o benchOptions) error {
 		}
 	}
 	return failed
+}
+
+// writeReport writes the report as JSON, if a file is wanted.
+func writeReport(path string, report *bench.Report) error {
+	if path == "" {
+		return nil
+	}
+	data, err := json.MarshalIndent(report, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, append(data, '\n'), 0o644)
 }
 
 func (o benchOptions) options(names []string) (b bench.Options, err error) {
@@ -117,6 +141,16 @@ func (o benchOptions) options(names []string) (b bench.Options, err error) {
 			return b, err
 		}
 		b.Modes = append(b.Modes, m)
+	}
+	for _, text := range o.peers {
+		p, err := bench.ParsePeer(text)
+		if err != nil {
+			return b, fmt.Errorf("--peer: %w", err)
+		}
+		if slices.ContainsFunc(b.Peers, func(other bench.Peer) bool { return other.Name == p.Name }) {
+			return b, fmt.Errorf("--peer: there are two of the name %s", p.Name)
+		}
+		b.Peers = append(b.Peers, p)
 	}
 	if b.Binary, err = os.Executable(); err != nil {
 		return b, err

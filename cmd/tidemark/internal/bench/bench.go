@@ -115,7 +115,13 @@ func (b *bencher) sample(ctx context.Context, p *prepared, c Contestant, round i
 		return Sample{}, err
 	}
 	defer x.remove()
-	s, err := x.finish(ctx, x.command(ctx, ""), nil)
+	cmd := x.command(ctx, "")
+	if c.peer != nil {
+		if cmd, err = x.peerCommand(ctx); err != nil {
+			return Sample{}, err
+		}
+	}
+	s, err := x.finish(ctx, cmd, nil)
 	if err != nil {
 		return s, err
 	}

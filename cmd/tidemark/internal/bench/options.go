@@ -19,6 +19,7 @@ type Options struct {
 	Workloads []workload.Workload
 	Modes     []Mode // nil: those that a workload is usually measured in
 	Limit     bool   // with the prototype
+	Peers     []Peer // programs of others for the same job
 	Runs      int
 	Warmup    int
 	// Checkpoint is how often a run commits.
@@ -72,10 +73,11 @@ func usual(w workload.Workload) []Mode {
 
 // Contestant is a way to do a workload's job.
 type Contestant struct {
-	Name   string // R, I, limit, other R …
+	Name   string // R, I, limit, other R …, or that of a peer
 	binary string
 	mode   Mode
 	limit  bool
+	peer   []string // the command of somebody else's program
 }
 
 func (o Options) contestants(w workload.Workload) []Contestant {
@@ -93,10 +95,21 @@ func (o Options) contestants(w workload.Workload) []Contestant {
 			out = append(out, Contestant{Name: "other " + string(m), binary: o.Other, mode: m})
 		}
 	}
-	if o.Limit && w.Job == workload.Totals && w.Way == workload.FromFile && w.Slide == 0 && !w.Kill && w.Assigner == "" {
+	if !plainTotals(w) {
+		return out
+	}
+	if o.Limit {
 		out = append(out, Contestant{Name: "limit", binary: o.Binary, limit: true})
 	}
+	for _, p := range o.Peers {
+		out = append(out, Contestant{Name: p.Name, peer: p.Command})
+	}
 	return out
+}
+
+// plainTotals is whether a workload is the one job that the prototype and peers know.
+func plainTotals(w workload.Workload) bool {
+	return w.Job == workload.Totals && w.Way == workload.FromFile && w.Slide == 0 && !w.Kill && w.Assigner == ""
 }
 
 // RunStats is what a run of the program writes down about itself.

@@ -29,7 +29,8 @@ var goals = []struct {
 	{"w2b", "onecore", "w2b", "I", 0},
 }
 
-// ratios fills in what can be compared: the goals, and each contestant against the same one of the other binary.
+// ratios fills in what can be compared: the goals, each contestant against the same one of the other binary, and the program against
+// its peers.
 func (r *Report) ratios() {
 	for _, g := range goals {
 		r.ratio(g.w1, g.c1, g.w2, g.c2, g.goal)
@@ -37,6 +38,11 @@ func (r *Report) ratios() {
 	for _, w := range r.Workloads {
 		for _, c := range w.Contestants {
 			r.ratio(w.Name, c.Name, w.Name, "other "+c.Name, 0)
+		}
+		for _, ours := range []Mode{InProcess, Processes} {
+			for _, name := range r.peers {
+				r.ratio(w.Name, string(ours), w.Name, name, 0)
+			}
 		}
 	}
 }

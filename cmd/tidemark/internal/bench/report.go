@@ -16,6 +16,8 @@ type Report struct {
 	Warmup    int              `json:"warmup"`
 	Workloads []WorkloadReport `json:"workloads"`
 	Ratios    []Ratio          `json:"ratios,omitempty"`
+
+	peers []string // names of the contestants that are somebody else's
 }
 
 // Machine is where it was measured.
@@ -39,23 +41,26 @@ type WorkloadReport struct {
 
 // ContestantReport is what a contestant did: medians over the runs that count, lowest and highest.
 type ContestantReport struct {
-	Name      string   `json:"name"`
-	PerSecond Spread   `json:"records_per_second"`
-	CPU       Spread   `json:"cpu_seconds_per_million"` // all processes
-	Daemon    Spread   `json:"daemon_cpu_seconds_per_million"`
-	Peak      Spread   `json:"peak_daemon_bytes"`
-	Plugins   Spread   `json:"peak_plugins_bytes"`
-	Allocs    Spread   `json:"allocations_per_record"`
-	GC        Spread   `json:"gc_share_of_cpu"`
-	Commits   Spread   `json:"checkpoints"`
-	CommitP50 Spread   `json:"checkpoint_p50_ms"`
-	CommitMax Spread   `json:"checkpoint_max_ms"`
-	CommitMB  Spread   `json:"checkpoint_bytes"`
-	P50       Spread   `json:"latency_p50_ms"`
-	P99       Spread   `json:"latency_p99_ms"`
-	P999      Spread   `json:"latency_p99_9_ms"`
-	Recovered Spread   `json:"recovery_seconds"`
-	Samples   []Sample `json:"samples"`
+	Name      string `json:"name"`
+	PerSecond Spread `json:"records_per_second"`
+	CPU       Spread `json:"cpu_seconds_per_million"` // all processes
+	Daemon    Spread `json:"daemon_cpu_seconds_per_million"`
+	Peak      Spread `json:"peak_daemon_bytes"`
+	Plugins   Spread `json:"peak_plugins_bytes"`
+	Allocs    Spread `json:"allocations_per_record"`
+	GC        Spread `json:"gc_share_of_cpu"`
+	Commits   Spread `json:"checkpoints"`
+	CommitP50 Spread `json:"checkpoint_p50_ms"`
+	CommitMax Spread `json:"checkpoint_max_ms"`
+	CommitMB  Spread `json:"checkpoint_bytes"`
+	P50       Spread `json:"latency_p50_ms"`
+	P99       Spread `json:"latency_p99_ms"`
+	P999      Spread `json:"latency_p99_9_ms"`
+	Recovered Spread `json:"recovery_seconds"`
+	// WholeSeconds and WholeCPU are those of a peer's whole process, if the figures above are of its job alone; 0 samples otherwise.
+	WholeSeconds Spread   `json:"whole_seconds"`
+	WholeCPU     Spread   `json:"whole_cpu_seconds"`
+	Samples      []Sample `json:"samples"`
 }
 
 // Spread is a median with the lowest and highest value. N is 0 when nothing was measured.
@@ -77,6 +82,9 @@ func spread(values []float64) Spread {
 
 func newReport(o Options) *Report {
 	r := &Report{Begun: time.Now().UTC(), Runs: o.Runs, Warmup: o.Warmup}
+	for _, p := range o.Peers {
+		r.peers = append(r.peers, p.Name)
+	}
 	r.Machine = Machine{CPU: cpuName(), CPUs: runtime.NumCPU(), Memory: memoryBytes(), System: runtime.GOOS + "/" + runtime.GOARCH, Go: runtime.Version()}
 	return r
 }
@@ -182,6 +190,26 @@ func (c *ContestantReport) finish(records float64) {
 		}
 		return s.Recovery.FirstResult, true
 	})
+	whole := func(f func(w *Whole) float64) Spread {
+		return c.gather(func(s *Sample) (float64, bool) {
+			if s.Whole == nil {
+				return 0, false
+			}
+			return f(s.Whole), true
+		})
+	}
+	c.WholeSeconds = whole(func(w *Whole) float64 { return w.Seconds })
+	c.WholeCPU = whole(func(w *Whole) float64 { return w.CPUSeconds })
+}
+
+// version is what a peer has told of itself.
+func (c *ContestantReport) version() string {
+	for _, s := range c.Samples {
+		if s.Whole != nil {
+			return s.Whole.Version
+		}
+	}
+	return ""
 }
 
 // paced is whether a workload runs at a rate of its own, so that records per second say nothing.

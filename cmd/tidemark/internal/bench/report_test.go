@@ -81,3 +81,33 @@ func writeText(text string) func(io.Writer) error {
 		return err
 	}
 }
+
+func TestPeersTakePartInTheOneJobTheyKnow(t *testing.T) {
+	o := Options{Limit: true, Peers: []Peer{{Name: "theirs", Command: []string{"/bin/theirs"}}}}
+	for name, want := range map[string][]string{"w2a": {"R", "I", "limit", "theirs"}, "w3": {"R", "I", "limit", "theirs"}, "w5": {"R", "I"}, "w8": {"R"}, "w9": {"R", "I"}} {
+		w, err := workload.Find(name)
+		require.NoError(t, err)
+		var got []string
+		for _, c := range o.contestants(w) {
+			got = append(got, c.Name)
+		}
+		require.Equal(t, want, got, name)
+	}
+}
+
+// What a peer says of its job alone is what it is compared by; what its whole process took is told beside it.
+func TestAPeerIsComparedByItsJobAlone(t *testing.T) {
+	r := newReport(Options{Peers: []Peer{{Name: "theirs"}}})
+	r.Workloads = []WorkloadReport{{Name: "w2a", Records: 100, Truth: Truth{Seconds: 1}, Contestants: []ContestantReport{
+		{Name: "I", Samples: []Sample{{Round: 1, Seconds: 1, CPUSeconds: 1}}},
+		{Name: "theirs", Samples: []Sample{{Round: 1, Seconds: 10, CPUSeconds: 20, Whole: &Whole{Seconds: 25, CPUSeconds: 50, Version: "theirs 1.0"}}}},
+	}}}
+	r.Finish()
+	require.Len(t, r.Ratios, 1)
+	require.Equal(t, "w2a I against theirs", r.Ratios[0].What)
+	require.Equal(t, 10.0, r.Ratios[0].Values.Median)
+	require.Equal(t, 20.0, r.Ratios[0].CPU.Median)
+	var b strings.Builder
+	require.NoError(t, r.Write(&b))
+	require.Contains(t, b.String(), "theirs: theirs 1.0; its job alone. The whole process took 25.00 s, 50.00 s of CPU")
+}

@@ -30,6 +30,7 @@ type Sample struct {
 	Stats         *RunStats `json:"stats,omitempty"`
 	Latency       *Latency  `json:"latency,omitempty"`
 	Recovery      *Recovery `json:"recovery,omitempty"`
+	Whole         *Whole    `json:"whole,omitempty"` // of a peer that tells what its job alone took, which then stands above
 	OutputHash    uint64    `json:"output_hash,string"`
 	Wrong         string    `json:"wrong,omitempty"` // what is wrong with the results
 }
@@ -50,7 +51,7 @@ func (b *bencher) newChild(p *prepared, c Contestant, round int, inputs []string
 		return nil, err
 	}
 	x := &child{b: b, p: p, c: c, dir: dir, name: fmt.Sprintf("%s-%s-%d", p.Name, strings.ReplaceAll(c.Name, " ", "-"), round)}
-	if c.limit {
+	if c.limit || c.peer != nil {
 		return x, nil
 	}
 	r := workload.Run{
@@ -75,7 +76,7 @@ const (
 	LimitCommand    = "bench-limit"
 )
 
-// command makes the process. With state, its state outlives it.
+// command makes the process of the program itself. With state, its state outlives it.
 func (x *child) command(ctx context.Context, state string) *exec.Cmd {
 	var args []string
 	switch {
@@ -144,6 +145,9 @@ func (x *child) finish(ctx context.Context, cmd *exec.Cmd, meanwhile func(ctx co
 	if err != nil {
 		return s, fmt.Errorf("%s %s: %w\n%s", filepath.Base(cmd.Path), strings.Join(cmd.Args[1:], " "), err, stderr)
 	}
+	if x.c.peer != nil {
+		return s, x.readJobStats(&s)
+	}
 	return s, x.readStats(&s)
 }
 
@@ -163,7 +167,7 @@ func (x *child) readStats(s *Sample) error {
 
 // judge checks the results. Results that have the bytes of right ones are right.
 func (x *child) judge(s *Sample) (err error) {
-	if s.OutputHash, err = hashFile(x.output()); err != nil {
+	if s.OutputHash, err = hashOutput(x.output()); err != nil {
 		return err
 	}
 	if _, known := x.b.right[x.p.Name][s.OutputHash]; known {
@@ -175,17 +179,13 @@ func (x *child) judge(s *Sample) (err error) {
 	return err
 }
 
-func hashFile(path string) (uint64, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return 0, err
-	}
-	defer f.Close()
+func hashOutput(output string) (uint64, error) {
 	h := xxh3.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return 0, err
-	}
-	return h.Sum64(), nil
+	err := eachFile(output, func(in io.Reader) error {
+		_, err := io.Copy(h, in)
+		return err
+	})
+	return h.Sum64(), err
 }
 
 // tail keeps the end of what a program has said.

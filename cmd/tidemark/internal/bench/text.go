@@ -29,6 +29,13 @@ func orUnknown(s string) string {
 	return s
 }
 
+func orUnknownPeer(version string) string {
+	if version == "" {
+		return "does not say what it is"
+	}
+	return version
+}
+
 func (w *WorkloadReport) write(b *strings.Builder) {
 	fmt.Fprintf(b, "\n%s: %s\n%s records", w.Name, w.Title, millions(float64(w.Records)))
 	if w.Bytes > 0 {
@@ -50,6 +57,9 @@ func (w *WorkloadReport) write(b *strings.Builder) {
 	for _, c := range w.Contestants {
 		if c.P50.N > 0 {
 			fmt.Fprintf(b, "  %s: a result is there after p50 %.1f ms, p99 %.1f ms (%.1f-%.1f), p99.9 %.1f ms\n", c.Name, c.P50.Median, c.P99.Median, c.P99.Min, c.P99.Max, c.P999.Median)
+		}
+		if c.WholeSeconds.N > 0 {
+			fmt.Fprintf(b, "  %s: %s; its job alone. The whole process took %.2f s, %.2f s of CPU\n", c.Name, orUnknownPeer(c.version()), c.WholeSeconds.Median, c.WholeCPU.Median)
 		}
 		if c.Recovered.N > 0 {
 			fmt.Fprintf(b, "  %s: the first new result comes %.2f s after the new start (%.2f-%.2f)\n", c.Name, c.Recovered.Median, c.Recovered.Min, c.Recovered.Max)

@@ -140,14 +140,7 @@ func (p *prepared) open() (io.ReadCloser, error) {
 
 // check compares results with the truth, and says in words what is wrong.
 func (p *prepared) check(output string) (digest baseline.Digest, wrong string, err error) {
-	results := func(f func(*baseline.Row) error) error {
-		in, err := os.Open(output)
-		if err != nil {
-			return err
-		}
-		defer in.Close()
-		return baseline.ReadResults(in, f)
-	}
+	results := func(f func(*baseline.Row) error) error { return readOutput(output, f) }
 	if err := results(func(r *baseline.Row) error { digest.Add(r); return nil }); err != nil {
 		return digest, err.Error(), nil
 	}
