@@ -14,6 +14,7 @@ const (
 	SectionWindow      Section = "[transforms.NAME.window]"
 	SectionTrigger     Section = "[transforms.NAME.trigger]"
 	SectionEarly       Section = "[transforms.NAME.early]"
+	SectionOfWindow    Section = "[transforms.NAME.function]"
 	SectionFilter      Section = `[transforms.NAME] of type "filter"`
 	SectionMap         Section = `[transforms.NAME] of type "map"`
 	SectionUnnest      Section = `[transforms.NAME] of type "unnest"`

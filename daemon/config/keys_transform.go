@@ -20,8 +20,10 @@ var transformKeys = []Key{
 	{Section: SectionWindowed, Name: "key_by", Type: TypeStrings, Example: `["user"]`,
 		Doc: "Fields whose values together are the key: each key has windows of its own. Without it all records are one key. A record without the field has the key null."},
 	{Section: SectionWindowed, Name: "window", Type: TypeTable, Required: true, Example: `{ type = "tumbling", size = "5s" }`, Doc: "Which windows a record falls into."},
-	{Section: SectionWindowed, Name: "aggregate", Type: TypeTable, Required: true, Example: `{ events = "count()" }`,
-		Doc: "The columns of the result: under its name, a call of an aggregate over a field or an expression."},
+	{Section: SectionWindowed, Name: "aggregate", Type: TypeTable, Example: `{ events = "count()" }`,
+		Doc: "The columns of the result: under its name, a call of an aggregate over a field or an expression. \"plugin:NAME(x)\" calls an aggregate plugin; one with options of its own is written as a table, as in `function`. Every window needs `aggregate`, `function` or both."},
+	{Section: SectionWindowed, Name: "function", Type: TypeOther, Example: `"plugin:funnel(page)"`,
+		Doc: "A window function, which makes rows of all records of a window: \"plugin:NAME(x)\", or a table."},
 	{Section: SectionWindowed, Name: "allowed_lateness", Type: TypeDuration, Default: "0", Example: `"1m"`,
 		Doc: "How long after its end (in event time) a window still takes records, each giving a new result. Later ones are late: they go to the late port."},
 	{Section: SectionWindowed, Name: "late_firing", Type: TypeString, Default: "each", Example: `"10s"`,
@@ -58,6 +60,14 @@ var transformKeys = []Key{
 	{Section: SectionEarly, Name: "every", Type: TypeDuration, Min: 1_000_000, Example: `"1s"`, Doc: "A result whenever event time has moved on by so much."},
 	{Section: SectionEarly, Name: "processing_every", Type: TypeDuration, Min: 1_000_000, Example: `"1s"`, Doc: "A result whenever so much time has passed on the clock."},
 	{Section: SectionEarly, Name: "count", Type: TypeInt, Min: 1, Example: "1000", Doc: "A result after every so many records of the window."},
+
+	{Section: SectionOfWindow, Name: "plugin", Type: TypeString, Required: true, Example: `"funnel"`,
+		Doc: "Name of the plugin: here of a window function, in a table under `aggregate` of an aggregate. Its own options stand beside this key."},
+	{Section: SectionOfWindow, Name: "args", Type: TypeStrings, Example: `["page", "lower(country)"]`,
+		Doc: "What the plugin's fields are, in their order (`tidemark plugins describe` lists them): fields of the record or expressions. Default: the fields of the record with these names."},
+	{Section: SectionOfWindow, Name: "max_records", Type: TypeInt, Min: 1, Max: 1 << 24, Default: "10000", Example: "100000",
+		Doc: "How many records of a window are kept for the plugin, for each key. A window with more gives no result: it goes to the errors port with the code `too_many_records`."},
+	{Section: SectionOfWindow, Name: "isolation", Type: TypeEnum, Values: isolations, Default: "", Example: `"none"`, Doc: "As for a source."},
 
 	{Section: SectionFilter, Name: "where", Type: TypeExpr, Required: true, Example: `"status >= 500"`, Doc: "Records for which it is true go on; the others are counted as filtered. For null it counts as not true."},
 

@@ -45,7 +45,7 @@ func (r *reader) ordered(lower string, low *time.Duration, upper string, high *t
 	}
 }
 
-var pluginKinds = []string{"source", "assigner", "transform", "sink"}
+var pluginKinds = []string{"source", "assigner", "transform", "aggregate", "window", "sink"}
 
 // readPlugins reads [plugins.KIND-NAME].
 func readPlugins(root *reader) []*PluginPolicy {
@@ -53,7 +53,7 @@ func readPlugins(root *reader) []*PluginPolicy {
 	root.each("plugins", func(key string, v *Value, r *reader) {
 		kind, name, ok := strings.Cut(key, "-")
 		if !ok || name == "" || !contains(pluginKinds, kind) {
-			r.report("TM1010", v.KeyAt, "name the plugin by its kind (source, assigner, transform, sink) and name, as in [plugins.assigner-mine]", "%q names no plugin", key)
+			r.report("TM1010", v.KeyAt, "name the plugin by its kind (source, assigner, transform, aggregate, window, sink) and name, as in [plugins.assigner-mine]", "%q names no plugin", key)
 			return
 		}
 		r = r.of(v.Table, SectionPlugin)

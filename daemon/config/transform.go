@@ -17,8 +17,9 @@ type Transform struct {
 	KeyBy     []Named
 	Window    Window
 	Aggregate []Aggregate
-	Lateness  int64 // ms
-	LateEvery int64 // ms; 0 = each late record fires
+	Function  *Aggregate // or nil
+	Lateness  int64      // ms
+	LateEvery int64      // ms; 0 = each late record fires
 	Trigger   Trigger
 	Early     Early
 	Mode      string
@@ -123,6 +124,7 @@ func (t *Transform) readWindowed(r *reader) {
 	}
 	t.Mode, t.Meta = r.str("mode"), r.boolean("meta")
 	t.readAggregates(r)
+	t.readFunction(r)
 }
 
 func (t *Transform) readLateFiring(r *reader) {

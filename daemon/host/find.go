@@ -12,6 +12,7 @@ import (
 
 	"github.com/tidemark-stream/tidemark/daemon/config"
 	"github.com/tidemark-stream/tidemark/sdk"
+	"github.com/tidemark-stream/tidemark/sdk/wire"
 )
 
 // ErrNotFound says that there is no plugin of that kind and name.
@@ -76,10 +77,10 @@ func (v *Plugins) List(ctx context.Context) []Entry {
 		d := p.Description()
 		all = append(all, Entry{Kind: d.Kind, Name: d.Name, Shipped: true, Path: v.host.executable, Why: "it is shipped"})
 	}
-	order := map[sdk.Kind]int{sdk.KindSource: 0, sdk.KindAssigner: 1, sdk.KindTransform: 2, sdk.KindSink: 3}
+	kinds := wire.Kinds()
 	slices.SortStableFunc(all, func(a, b Entry) int {
 		if a.Kind != b.Kind {
-			return order[a.Kind] - order[b.Kind]
+			return slices.Index(kinds, a.Kind) - slices.Index(kinds, b.Kind)
 		}
 		return strings.Compare(a.Name, b.Name)
 	})
@@ -132,8 +133,7 @@ func (v *Plugins) scan(ctx context.Context, dir string) []Entry {
 // kindOfFile takes "tidemark-<kind>-<name>" apart. A "-" in the name stands for "_".
 func kindOfFile(file string) (sdk.Kind, string, bool) {
 	kind, name, ok := strings.Cut(strings.TrimPrefix(file, filePrefix), "-")
-	switch k := sdk.Kind(kind); k {
-	case sdk.KindSource, sdk.KindAssigner, sdk.KindTransform, sdk.KindSink:
+	if k := sdk.Kind(kind); slices.Contains(wire.Kinds(), k) {
 		return k, strings.ReplaceAll(name, "-", "_"), ok && name != ""
 	}
 	return "", "", false

@@ -225,6 +225,50 @@ func (t *openTransform) Close() error {
 	return err
 }
 
+// OpenWindows starts an aggregate or a window function; see OpenSource.
+func (v *Plugins) OpenWindows(ctx context.Context, o wire.WindowsOpen, isolation Isolation) (wire.Windows, error) {
+	p, err := v.open(ctx, o.Kind, o.Plugin, o.Place, isolation)
+	if err != nil {
+		return nil, err
+	}
+	var t wire.Windows
+	w := &callWatch{clock: v.host.clock}
+	if p.inner != nil {
+		t, err = p.inner.OpenWindows(o, p.runtime)
+	} else {
+		t, err = p.process.wire.OpenWindows(ctx, o, wire.WantedBy(p.desc))
+		w = &p.process.calls
+	}
+	if err != nil {
+		p.drop()
+		return nil, err
+	}
+	return &openWindows{t, p.drop, w}, nil
+}
+
+type openWindows struct {
+	wire.Windows
+	drop  func()
+	watch *callWatch
+}
+
+func (t *openWindows) Fire(b, records *batch.Batch, counts []uint32) error {
+	t.watch.asked()
+	return t.Windows.Fire(b, records, counts)
+}
+
+func (t *openWindows) Recv() (wire.TransformEvent, error) {
+	t.watch.wait()
+	defer t.watch.answered()
+	return t.Windows.Recv()
+}
+
+func (t *openWindows) Close() error {
+	err := t.Windows.Close()
+	t.drop()
+	return err
+}
+
 // OpenSink starts a sink; see OpenSource. A Write whose context has no deadline gets the call timeout as one.
 func (v *Plugins) OpenSink(ctx context.Context, o wire.SinkOpen, isolation Isolation) (wire.Sink, error) {
 	p, err := v.open(ctx, sdk.KindSink, o.Plugin, o.Place, isolation)

@@ -75,6 +75,9 @@ func (s *Summary) balances(p *plan.Plan) []Balance {
 	for _, st := range p.Steps {
 		e := entry(&s.Steps, func(e *StepSummary) *string { return &e.Name }, st.Name)
 		gave[st.Name] = map[plan.Port]int64{plan.Main: e.Out, plan.Errors: e.Rejected, plan.Late: e.Late}
+		if st.Fold != nil {
+			gave[st.Fold.Of][plan.Errors] += e.Rejected
+		}
 		b := Balance{Component: st.Name, Kind: st.Type, In: arrived(st.Inputs)}
 		switch {
 		case st.Plugin != nil: // a plugin may make any number of rows of one

@@ -193,7 +193,7 @@ func (a *attempt) pathLetters(r *path) (*letterWriter, error) {
 	if r.sink != nil {
 		component = r.sink.Name
 	} else {
-		component = r.step.Name
+		component = r.step.Component()
 	}
 	w, err := a.letterWriter(component, plan.Errors, r.errors)
 	if err != nil {

@@ -18,6 +18,7 @@ import (
 type foreign struct {
 	step    *plan.Step
 	plugin  wire.Transform
+	fold    *fold // plugin, when it works on windows
 	ward    *ward
 	node    *sinkNode        // joins the inputs and aligns barriers
 	valve   *watermark.Valve // with several inputs
@@ -133,7 +134,19 @@ func (t *foreign) process(b *batch.Batch, letters *letterWriter) error {
 	if suspects != nil {
 		return t.ward.carefully(t.node.ctx, b, suspects, func(part *batch.Batch) error { return t.ask(part, letters) })
 	}
-	return t.ask(b, letters)
+	if t.fold == nil {
+		return t.ask(b, letters)
+	}
+	pieces := inPieces(b, t.fold.size(b), foldBytes)
+	for i, piece := range pieces {
+		if err := t.ask(piece, letters); err != nil {
+			for _, rest := range pieces[i+1:] {
+				rest.Release()
+			}
+			return err
+		}
+	}
+	return nil
 }
 
 func (t *foreign) ask(b *batch.Batch, letters *letterWriter) error {
@@ -201,10 +214,12 @@ func (t *foreign) cut(barrier uint64) error {
 			it.valve = t.valve.Snapshot(nil)
 		}
 		t.ward.barrier(barrier)
-		if err := t.plugin.Barrier(barrier); err != nil {
-			return reason(t.node.ctx, err)
+		if t.fold == nil { // which has no state
+			if err := t.plugin.Barrier(barrier); err != nil {
+				return reason(t.node.ctx, err)
+			}
+			it.asked = true
 		}
-		it.asked = true
 	}
 	return t.put(it)
 }
@@ -267,8 +282,10 @@ func (t *foreign) handOn(ctx context.Context, it foreignItem) error {
 	}
 	snap, st := stageSnapshot{watermark: it.stands, valve: it.valve}, append([]byte(nil), ev.State...)
 	err := t.coord.contribute(ctx, it.barrier, func(c *cut) {
-		if it.asked {
+		if !isProbe(it.barrier) {
 			c.stages[t.step.Name] = snap
+		}
+		if it.asked {
 			c.foreign = append(c.foreign, foreignState{t.step.Name, owned(t.step.Plugin.Name, st)})
 		}
 	})
@@ -307,6 +324,17 @@ func (a *attempt) openForeign(ctx context.Context, s *plan.Step) error {
 	a.p.opens("transform " + s.Name)
 	t := &foreign{step: s, coord: a.coord, queue: make(chan foreignItem, wire.Credits), counts: a.counts.step(s.Name), stands: batch.NoWatermark}
 	var err error
+	if s.Fold != nil {
+		if t.fold, err = a.openFold(ctx, s); err != nil {
+			return err
+		}
+		t.plugin = t.fold
+		a.onClose(t.plugin.Close)
+		t.ward = a.ward(fmt.Sprintf("%s %s of transform %s", s.Plugin.Kind, s.Plugin.Name, s.Fold.Of), false)
+		t.node = newSinkNode(a.ctx, s.Name, a.graph.inputs[s.Name], nil, t.cut)
+		a.foreigners[s.Name] = t
+		return nil
+	}
 	t.plugin, err = a.p.set.Plugins.OpenTransform(ctx, wire.TransformOpen{
 		Plugin: s.Plugin.Name, Options: s.Plugin.Options, Place: wire.Place{Pipeline: a.plan.Name, Component: s.Name},
 	}, host.Isolation(s.Plugin.Isolation))

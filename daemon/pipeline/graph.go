@@ -67,7 +67,7 @@ func (g *graph) readers(origin, from string, port plan.Port) []*path {
 			p.main = g.readers(origin, r.Name, plan.Main)
 		}
 		if p.step != nil {
-			p.errors = g.readers(origin, r.Name, plan.Errors)
+			p.errors = g.readers(origin, p.step.Component(), plan.Errors)
 		}
 		out = append(out, p)
 	}

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/tidemark-stream/tidemark/daemon/deliver"
@@ -149,7 +150,7 @@ func (w *letterWriter) row(b *batch.Batch, row int, source, partition, reason, m
 		l.EventTime = b.Times[row]
 	}
 	if l.Raw == nil { // a row that never was text: its columns
-		l.Raw = columnsAsJSON(b, row)
+		l.Raw = columnsAsJSON(withoutAside(b), row)
 	}
 	return l
 }
@@ -203,6 +204,17 @@ func lettersBatch(letters []deadletter.Letter, from *batch.Batch) *batch.Batch {
 		b.Times[i] = l.EventTime
 	}
 	return b
+}
+
+// withoutAside is b without columns that are no part of a row.
+func withoutAside(b *batch.Batch) *batch.Batch {
+	aside := func(c batch.Column) bool { return batch.IsAside(c.Name) }
+	if !slices.ContainsFunc(b.Columns, aside) {
+		return b
+	}
+	shown := *b
+	shown.Columns = slices.DeleteFunc(slices.Clone(b.Columns), aside)
+	return &shown
 }
 
 // columnsAsJSON writes a row's columns as an object.

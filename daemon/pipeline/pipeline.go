@@ -40,6 +40,7 @@ type Plugins interface {
 	OpenSource(ctx context.Context, open wire.SourceOpen, isolation host.Isolation) (wire.Source, error)
 	OpenAssigner(ctx context.Context, open wire.AssignerOpen, isolation host.Isolation) (wire.Assigner, error)
 	OpenTransform(ctx context.Context, open wire.TransformOpen, isolation host.Isolation) (wire.Transform, error)
+	OpenWindows(ctx context.Context, open wire.WindowsOpen, isolation host.Isolation) (wire.Windows, error)
 	OpenSink(ctx context.Context, open wire.SinkOpen, isolation host.Isolation) (wire.Sink, error)
 }
 

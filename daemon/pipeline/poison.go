@@ -269,13 +269,18 @@ func (w *ward) carefully(ctx context.Context, b *batch.Batch, suspects map[uint3
 // apart cuts a batch, which it takes over, into pieces: a row for which alone is true is one of its own. Only the last piece carries the
 // position and what was refused before, so that no commit can take the batch for done before that; marks stand where they stood.
 func apart(b *batch.Batch, alone func(row uint32) bool) []*batch.Batch {
+	return inParts(b, func(before, row uint32) bool { return alone(before) || alone(row) })
+}
+
+// inParts cuts a batch like that between any two rows for which between is true.
+func inParts(b *batch.Batch, between func(before, row uint32) bool) []*batch.Batch {
 	rows := b.Select()
 	var pieces []*batch.Batch
 	marks := b.Marks
 	before := b.Before
 	for from := 0; from < len(rows); {
 		to := from + 1
-		for !alone(rows[from]) && to < len(rows) && !alone(rows[to]) {
+		for to < len(rows) && !between(rows[to-1], rows[to]) {
 			to++
 		}
 		f := b.Fork()

@@ -37,7 +37,7 @@ var ErrNotFound = fmt.Errorf("no such plugin")
 // Build makes a plan. Problems holds every mistake and warning that was found; with errors among them the plan must not be run, and is there for
 // printing only.
 func Build(cfg *config.Config, catalog Catalog) (*Plan, problem.List) {
-	b := &builder{cfg: cfg, catalog: catalog, ports: map[string]map[Port]Shape{}, broken: map[string]bool{}, eventTime: map[string]timeUse{}}
+	b := &builder{cfg: cfg, catalog: catalog, ports: map[string]map[Port]Shape{}, broken: map[string]bool{}, eventTime: map[string]timeUse{}, last: map[string]string{}}
 	b.plan = &Plan{
 		File: cfg.File, Name: cfg.Name, Description: cfg.Description,
 		Shards: cfg.Shards, DecodeWorkers: cfg.DecodeWorkers, BatchRows: cfg.BatchRows, BatchBytes: cfg.BatchBytes, Linger: cfg.Linger,
@@ -101,6 +101,7 @@ type builder struct {
 	ports     map[string]map[Port]Shape // of the components built so far
 	broken    map[string]bool           // components with mistakes that make their output unknown
 	eventTime map[string]timeUse        // what time the rows of a component have
+	last      map[string]string         // the step whose rows come out of a component, where that is another one than the first: see Fold
 }
 
 // timeUse is what time rows have, from the sources they come from.

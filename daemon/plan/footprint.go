@@ -7,6 +7,7 @@ import (
 
 	"github.com/tidemark-stream/tidemark/daemon/aggregate"
 	"github.com/tidemark-stream/tidemark/daemon/window"
+	"github.com/tidemark-stream/tidemark/sdk/batch"
 )
 
 // Footprint is what the state of a pipeline depends on. It is stored beside the state, and compared with that of the plan that wants
@@ -56,7 +57,7 @@ func (p *Plan) Footprint() Footprint {
 func (w *Window) part(name string) Part {
 	var aggregates []string
 	for _, a := range w.Aggregates {
-		aggregates = append(aggregates, a.Name+" = "+aggregateText(withoutDefaults(a)))
+		aggregates = append(aggregates, batch.NotAside(a.Name)+" = "+aggregateText(withoutDefaults(a)))
 	}
 	s := w.Spec
 	return Part{name, "window", map[string]string{
@@ -72,7 +73,7 @@ func (w *Window) part(name string) Part {
 
 // withoutDefaults leaves out a bound that says what the default says.
 func withoutDefaults(a aggregate.Spec) aggregate.Spec {
-	if f, ok := aggregate.Lookup(a.Func); ok && a.Limit == f.Limit {
+	if f, ok := aggregate.Lookup(a.Func); ok && a.Limit == f.Limit || a.Func == aggregate.RowsFunc && a.Limit == aggregate.DefaultRows {
 		a.Limit = 0
 	}
 	return a

@@ -211,7 +211,11 @@ func (b *builder) inputsOf(refs []config.Ref) (inputs []Input, shape Shape, comp
 		if b.broken[r.Component] {
 			complete = false
 		}
-		inputs = append(inputs, Input{From: r.Component, Port: Port(r.Port), Shape: s})
+		from := r.Component
+		if last := b.last[from]; last != "" && Port(r.Port) == Main {
+			from = last
+		}
+		inputs = append(inputs, Input{From: from, Port: Port(r.Port), Shape: s})
 		if i == 0 || len(inputs) == 1 {
 			shape = s
 		} else {

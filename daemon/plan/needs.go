@@ -103,8 +103,10 @@ func (s *Step) need(out need) need {
 	case s.Window != nil:
 		n.add(s.Window.Keys...)
 		for _, a := range s.Window.Aggregates {
-			if a.Arg != "" && !s.Window.computes(a.Arg) {
-				n.add(a.Arg)
+			for _, arg := range append([]string{a.Arg}, a.Args...) {
+				if arg != "" && !s.Window.computes(arg) {
+					n.add(arg)
+				}
 			}
 		}
 		for _, c := range s.Window.Computed {
@@ -129,6 +131,7 @@ func (s *Step) need(out need) need {
 	case s.Dedup != nil:
 		n.union(out)
 		n.add(s.Dedup.Keys...)
+	case s.Fold != nil: // it reads what its window makes for it
 	case s.Plugin != nil:
 		n.add(s.Plugin.Fields...)
 		for _, c := range s.Plugin.Columns {
@@ -160,8 +163,10 @@ func (s *Step) byName() []string {
 	case s.Window != nil:
 		out := append([]string(nil), s.Window.Keys...)
 		for _, a := range s.Window.Aggregates {
-			if a.Arg != "" && !s.Window.computes(a.Arg) {
-				out = append(out, a.Arg)
+			for _, arg := range append([]string{a.Arg}, a.Args...) {
+				if arg != "" && !s.Window.computes(arg) {
+					out = append(out, arg)
+				}
 			}
 		}
 		if g := s.Window.Spec.GapColumn; g != "" {

@@ -27,6 +27,7 @@ type use struct {
 	optionsAt    problem.Place
 	host         []string // keys of the table that are not the plugin's, for suggestions
 	shape        Shape    // of the rows that field and expression options are about
+	given        int      // so many of its fields are given otherwise, and need not be fields of the rows
 }
 
 // plugin finds a plugin and checks the options for it. ok is false when nothing is known about it.
@@ -59,9 +60,9 @@ func (b *builder) plugin(u use) (p Plugin, d sdk.Description, ok bool) {
 	effective, shown := o.table(u.options, d.Options, u.optionsAt, nil)
 	p.Options, p.Shown = encode(effective), encode(shown)
 	p.Columns = o.columns
-	for _, f := range d.Fields {
+	for i, f := range d.Fields {
 		p.Fields = append(p.Fields, f.Name)
-		if _, there := u.shape.find(f.Name); !there && f.Required {
+		if _, there := u.shape.find(f.Name); !there && f.Required && i >= u.given {
 			b.problem("TM3010", u.nameAt, didYouMean(f.Name, u.shape.names(), "there are"), "the plugin %q needs the field %q, which the records do not have", u.name, f.Name)
 		}
 	}
@@ -96,7 +97,7 @@ func (b *builder) notFound(u use, err error) {
 		b.problem("TM4008", u.nameAt, "", "the %s plugin %q: %s", u.kind, u.name, err)
 		return
 	}
-	for _, other := range []sdk.Kind{sdk.KindSource, sdk.KindAssigner, sdk.KindTransform, sdk.KindSink} {
+	for _, other := range wire.Kinds() {
 		if other != u.kind && has(b.catalog.Names(other), u.name) {
 			b.problem("TM4002", u.nameAt, didYouMean(u.name, b.names(u.kind), "there are"), "%q is a %s plugin, and a %s is needed here", u.name, other, u.kind)
 			return

@@ -168,7 +168,7 @@ func (s *Source) AssignerName() string {
 // Bucket is a granularity of watermarks: w matters only if floor((w+1-Offset)/Size) rises. Size 1 means that all do.
 type Bucket struct{ Size, Offset int64 }
 
-// Step is a transform. Exactly one of the pointers is set.
+// Step is a transform. Exactly one of the pointers is set, but that a Fold has a Plugin, too.
 type Step struct {
 	Name   string
 	Type   string // as in the file
@@ -180,6 +180,7 @@ type Step struct {
 	Map    *Map
 	Unnest *Unnest
 	Dedup  *Dedup
+	Fold   *Fold
 	Plugin *Plugin
 }
 
@@ -197,6 +198,8 @@ type Window struct {
 
 	failed     []string // columns with mistakes: nobody behind shall be told that they are not there
 	incomplete bool     // some columns are not even known by name
+	folds      []*Step  // plugins behind it, in order
+	folded     []sdk.Description
 }
 
 // Env is what the operator is told beside its Spec.

@@ -156,6 +156,9 @@ func (w *printer) step(p *Plan, s *Step) {
 		}
 	case s.Dedup != nil:
 		w.line(1, "by %s within %s", strings.Join(s.Dedup.Keys, ", "), millis(s.Dedup.Within))
+	case s.Fold != nil:
+		w.line(1, "plugin %s", s.Plugin.text())
+		w.line(1, "over the records of each window, %d at most", s.Fold.Limit)
 	case s.Plugin != nil:
 		w.line(1, "plugin %s", s.Plugin.text())
 		for _, c := range s.Plugin.Columns {
@@ -191,6 +194,10 @@ func (w *printer) window(win *Window) {
 		w.line(1, "results are %s", m)
 	}
 	for _, a := range win.Aggregates {
+		if a.Func == aggregate.RowsFunc {
+			w.line(1, "keeps %s", aggregateText(a))
+			continue
+		}
 		w.line(1, "%s = %s", a.Name, aggregateText(a))
 	}
 }
@@ -268,6 +275,9 @@ func aggregateText(a aggregate.Spec) string {
 	var args []string
 	if a.Arg != "" {
 		args = append(args, strings.TrimPrefix(a.Arg, "="))
+	}
+	for _, arg := range a.Args {
+		args = append(args, strings.TrimPrefix(arg, "="))
 	}
 	if f, _ := aggregate.Lookup(a.Func); f.P {
 		args = append(args, fmt.Sprint(a.P))

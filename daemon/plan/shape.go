@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/tidemark-stream/tidemark/daemon/decode"
+	"github.com/tidemark-stream/tidemark/sdk/batch"
 )
 
 // Shape is what is known about the rows of a port.
@@ -239,6 +240,10 @@ func without(list []string, s string) []string {
 func (s Shape) String() string {
 	var parts []string
 	for _, f := range s.Fields {
+		if batch.IsAside(f.Name) { // see Fold
+			parts = append(parts, strings.TrimSpace("the window's records "+batch.NotAside(f.Name)))
+			continue
+		}
 		if f.Type == "any" || f.Type == "" {
 			parts = append(parts, f.Name)
 		} else {

@@ -38,9 +38,12 @@ func (b *builder) step(t *config.Transform) {
 	for i := range s.Inputs {
 		s.Inputs[i].Computed = innerColumns(s.Inputs[i].Shape, s.byName())
 	}
-	ports[Main] = s.Output
-	b.ports[t.Name] = ports
 	b.plan.Steps = append(b.plan.Steps, s)
+	ports[Main] = s.Output
+	if s.Window != nil {
+		ports[Main] = b.folds(s, s.Output)
+	}
+	b.ports[t.Name] = ports
 }
 
 func (b *builder) filter(t *config.Transform, shape Shape) *Column {

@@ -10,6 +10,7 @@ import (
 	"github.com/tidemark-stream/tidemark/daemon/problem"
 	"github.com/tidemark-stream/tidemark/daemon/transform"
 	"github.com/tidemark-stream/tidemark/daemon/window"
+	"github.com/tidemark-stream/tidemark/sdk"
 )
 
 func (b *builder) window(t *config.Transform, in Shape) *Window {
@@ -183,7 +184,13 @@ func (b *builder) aggregates(t *config.Transform, w *Window, in Shape) {
 		}
 	}
 	for _, a := range t.Aggregate {
-		spec, ok := b.aggregate(a, w, in)
+		var spec aggregate.Spec
+		var ok bool
+		if a.Plugin != "" {
+			spec, ok = b.ofWindow(t, &a, sdk.KindAggregate, w, in)
+		} else {
+			spec, ok = b.aggregate(a, w, in)
+		}
 		if !ok {
 			w.failed = append(w.failed, a.Name)
 			continue
@@ -191,6 +198,9 @@ func (b *builder) aggregates(t *config.Transform, w *Window, in Shape) {
 		names := []string{a.Name}
 		if layout, err := aggregate.New([]aggregate.Spec{spec}); err == nil {
 			names = layout.Columns()
+		}
+		if a.Plugin != "" {
+			names = []string{a.Name}
 		}
 		clash := false
 		for _, n := range names {
@@ -202,6 +212,14 @@ func (b *builder) aggregates(t *config.Transform, w *Window, in Shape) {
 		}
 		if !clash {
 			w.Aggregates = append(w.Aggregates, spec)
+		}
+	}
+	if f := t.Function; f != nil {
+		if spec, ok := b.ofWindow(t, f, sdk.KindWindow, w, in); ok {
+			w.Aggregates = append(w.Aggregates, spec)
+			b.functionClash(f, w.folded[len(w.folded)-1])
+		} else {
+			w.incomplete = true
 		}
 	}
 	if layout, err := aggregate.New(w.Aggregates); err == nil {
@@ -284,7 +302,11 @@ func (b *builder) aggregate(a config.Aggregate, w *Window, in Shape) (aggregate.
 // argument gives the column that an aggregate reads: the field itself, or a computed one.
 func (b *builder) argument(a config.Aggregate, arg config.Arg, w *Window, in Shape) (string, bool) {
 	name := "=" + arg.Text
-	col, _, ok := b.expr(name, arg.Text, a.Value, arg.Offset, in, transform.TypeAny, a.Name)
+	what := a.Name
+	if what == "" {
+		what = "function"
+	}
+	col, _, ok := b.expr(name, arg.Text, arg.Value, arg.Offset, in, transform.TypeAny, what)
 	if !ok {
 		return "", false
 	}

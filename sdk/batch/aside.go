@@ -10,3 +10,6 @@ func Aside(name string) string { return aside + name }
 
 // IsAside says whether a column of that name is put aside.
 func IsAside(name string) bool { return strings.HasPrefix(name, aside) }
+
+// NotAside is the name that a column had before it was put aside; other names are what they are.
+func NotAside(name string) string { return strings.TrimPrefix(name, aside) }
