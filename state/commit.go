@@ -10,7 +10,7 @@ type Way uint8
 const (
 	Empty Way = iota // nothing to write
 	Batch            // one synced batch
-	Table            // one ingested table file
+	Table            // table files, ingested together
 )
 
 func (w Way) String() string { return [...]string{"empty", "batch", "table"}[w] }
@@ -19,7 +19,7 @@ func (w Way) String() string { return [...]string{"empty", "batch", "table"}[w] 
 type Stats struct {
 	Way     Way
 	Entries int    // changes handed over; those that cancel each other out are not written
-	Bytes   uint64 // bytes of the batch or the table file
+	Bytes   uint64 // bytes of the batch or the table files
 }
 
 // Commit makes the changes of all deltas true, all or nothing, and returns when they are on the disk. Changes of a key count in the order
@@ -62,7 +62,8 @@ func (s *Store) Commit(ctx context.Context, deltas ...*Delta) (Stats, error) {
 	}
 	s.opts.Hook("commit.begin")
 	var err error
-	if cs.entries < s.opts.TableEntries && cs.bytes < s.opts.TableBytes {
+	apart := s.apart(cs)
+	if cs.entries < s.opts.TableEntries && cs.bytes < s.opts.TableBytes && !apart {
 		stats.Way = Batch
 		stats.Bytes, err = s.commitBatch(ctx, cs)
 	} else {

@@ -35,12 +35,21 @@ func entryName(op uint32, time int64, hash uint64, key string) string {
 
 func metaName(n uint64) string { return fmt.Sprintf("meta %d", n) }
 
+func runName(run string, n uint64) string { return fmt.Sprintf("run %s %d", run, n) }
+
 func modelOf(t require.TestingT, s *Store) model {
 	m := model{}
 	require.NoError(t, s.ScanMeta(keys.Name(nil).Text("m"), func(name, value []byte) error {
 		r := keys.ReadName(name)
 		r.Text()
 		m[metaName(r.Number())] = string(value)
+		return r.End()
+	}))
+	require.NoError(t, s.ScanMeta(keys.Run("r"), func(name, value []byte) error {
+		r := keys.ReadName(name)
+		r.Text()
+		r.Text()
+		m[runName(r.Text(), r.Number())] = string(value)
 		return r.End()
 	}))
 	for op := range uint32(3) {
@@ -101,6 +110,10 @@ func drawDeltas(t *rapid.T, m model) ([]*Delta, model) {
 }
 
 func drawMeta(t *rapid.T, d *Delta, next model, value string) {
+	if rapid.Bool().Draw(t, "of a run") {
+		drawRun(t, d, next, value)
+		return
+	}
 	n := rapid.Uint64Range(0, 5).Draw(t, "n")
 	name := func(n uint64) []byte { return keys.Name(nil).Text("m").Number(n) }
 	switch rapid.IntRange(0, 2).Draw(t, "meta") {
@@ -115,6 +128,38 @@ func drawMeta(t *rapid.T, d *Delta, next model, value string) {
 		d.RemoveRange(name(n), name(to))
 		for i := n; i < to; i++ {
 			delete(next, metaName(i))
+		}
+	}
+}
+
+// drawRun changes one of two runs, mostly as runs are changed: values come behind, others go in front.
+func drawRun(t *rapid.T, d *Delta, next model, value string) {
+	run := rapid.SampledFrom([]string{"a", "b"}).Draw(t, "run")
+	name := func(n uint64) []byte { return keys.Run("r").Text(run).Number(n) }
+	from, to := uint64(0), uint64(0) // what is there: [from, to)
+	for n := range uint64(40) {
+		if _, ok := next[runName(run, n)]; ok {
+			if to == 0 {
+				from = n
+			}
+			to = n + 1
+		}
+	}
+	switch rapid.IntRange(0, 5).Draw(t, "change of a run") {
+	case 0, 1, 2:
+		d.Put(name(to), []byte(value))
+		next[runName(run, to)] = value
+	case 3, 4:
+		live := rapid.Uint64Range(from, to).Draw(t, "live")
+		d.RemoveRange(name(from), name(live))
+		for n := from; n < live; n++ {
+			delete(next, runName(run, n))
+		}
+	case 5:
+		prefix := keys.Run("r").Text(run)
+		d.RemoveRange(prefix, keys.After(prefix))
+		for n := range to {
+			delete(next, runName(run, n))
 		}
 	}
 }

@@ -32,6 +32,7 @@ type Store struct {
 	committing sync.Mutex
 	sorters    []sorter // under committing
 	tables     uint64   // under committing: number of the next table file
+	laid       bool     // under committing: tables of runs may be there, see apart
 
 	reliefMu sync.Mutex
 	relief   chan struct{} // under reliefMu: closed when compactions or flushes end

@@ -131,12 +131,13 @@ func drop(d *state.Delta, s *State, component string, was Component) {
 		d.DropOperator(was.Operator)
 		delete(s.Snapshot.Stages, component)
 	case SinkComponent:
-		for _, kind := range SinkRecords {
-			from := name(kind, component)
+		for _, from := range sinkRecords(component) {
 			d.RemoveRange(from, keys.After(from))
 		}
 	}
 }
 
-// SinkRecords is the first parts of the names that package deliver keeps a sink's records under; the sink's name is the second.
-var SinkRecords = [...]string{"sink", "outbox", "refused"}
+// sinkRecords is what the names begin with that package deliver keeps a sink's records under. The outbox was no run at first.
+func sinkRecords(sink string) []keys.Name {
+	return []keys.Name{name("sink", sink), keys.Run("outbox").Text(sink), name("outbox", sink), name("refused", sink)}
+}

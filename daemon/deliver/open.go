@@ -22,6 +22,11 @@ func Open(ctx context.Context, set Settings) (*Outbox, error) {
 		if err != nil {
 			return nil, damaged(set.Store, fmt.Sprintf("the record of sink %s", set.Name), err)
 		}
+		if r.version < recordVersion {
+			if err := upgrade(ctx, set.Store, set.Name, r); err != nil {
+				return nil, fmt.Errorf("bring the outbox of sink %s to version %d: %w", set.Name, recordVersion, err)
+			}
+		}
 		o.next, o.acked, o.chunks = r.next, r.acked, r.chunks
 	}
 	o.deliverable, o.recorded = o.next, o.acked
@@ -44,7 +49,7 @@ func Open(ctx context.Context, set Settings) (*Outbox, error) {
 
 // removeLeftovers removes rows that were written ahead of a commit that never was.
 func (o *Outbox) removeLeftovers(ctx context.Context) error {
-	from, to := chunkName(o.set.Name, o.next), keys.After(keys.Name(nil).Text(kindOutbox).Text(o.set.Name))
+	from, to := chunkName(o.set.Name, o.next), keys.After(chunkPrefix(o.set.Name))
 	found := false
 	err := o.set.Store.ScanMetaRange(from, to, func(_, _ []byte) error {
 		found = true

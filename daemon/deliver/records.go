@@ -14,9 +14,10 @@ import (
 //	"sink", name            version | next number | taken up to | chunks | each: rows, bytes      uvarints; the chunks not yet taken, oldest first
 //	"refused", name, number   the dead letter of a row that the sink refuses, nothing once the letter has joined the others (see Letters);
 //	                        gone when the sink is past the row
-//	"outbox", name, first   a chunk of rows, see codec.go; those that the record does not name are of a checkpoint that never was
+//	run "outbox", name, first   a chunk of rows, see codec.go; those that the record does not name are of a checkpoint that never was
 const (
-	recordVersion = 1 // 2026: the first one
+	// 1 was the first one. 2: chunks are a run (see keys.Run), which the database need not compact; see upgrade.go.
+	recordVersion = 2
 	kindSink      = "sink"
 	kindOutbox    = "outbox"
 	kindRefused   = "refused"
@@ -26,9 +27,10 @@ var errRecord = errors.New("damaged record")
 
 // record says where a sink stands.
 type record struct {
-	next   uint64 // number of the next row
-	acked  uint64 // the sink has taken all rows up to this one
-	chunks []*chunk
+	version byte
+	next    uint64 // number of the next row
+	acked   uint64 // the sink has taken all rows up to this one
+	chunks  []*chunk
 }
 
 func (r record) encode() []byte {
@@ -45,10 +47,11 @@ func (r record) encode() []byte {
 
 func decodeRecord(b []byte) (record, error) {
 	r := chunkReader{rest: b}
-	if r.byte() != recordVersion {
+	version := r.byte()
+	if version < 1 || version > recordVersion {
 		return record{}, errRecord
 	}
-	out := record{next: r.uvarint(), acked: r.uvarint()}
+	out := record{version: version, next: r.uvarint(), acked: r.uvarint()}
 	rows := uint64(0)
 	for range r.count(len(b)) {
 		c := &chunk{rows: int(r.uvarint()), bytes: int64(r.uvarint()), put: true, stored: true, closed: true}
@@ -72,8 +75,11 @@ func decodeRecord(b []byte) (record, error) {
 func sinkName(sink string) keys.Name { return keys.Name(nil).Text(kindSink).Text(sink) }
 
 func chunkName(sink string, first uint64) keys.Name {
-	return keys.Name(nil).Text(kindOutbox).Text(sink).Number(first)
+	return chunkPrefix(sink).Number(first)
 }
+
+// chunkPrefix is what the names of all chunks of a sink begin with.
+func chunkPrefix(sink string) keys.Name { return keys.Run(kindOutbox).Text(sink) }
 
 func refusedName(sink string, number uint64) keys.Name {
 	return keys.Name(nil).Text(kindRefused).Text(sink).Number(number)

@@ -141,3 +141,20 @@ func TestForeignKeysAreRefused(t *testing.T) {
 	_, err = MetaName(Entry{}.encode())
 	require.Error(t, err)
 }
+
+func TestRunsComeBeforeAllOtherNames(t *testing.T) {
+	text := rapid.StringOfN(rapid.RuneFrom([]rune("ab.é\x00\x01")), 0, 4, -1)
+	rapid.Check(t, func(t *rapid.T) {
+		n, m := rapid.Uint64().Draw(t, "n"), rapid.Uint64().Draw(t, "m")
+		kind, whose := text.Draw(t, "kind"), text.Draw(t, "whose")
+		k := AppendMeta(nil, Run(kind).Text(whose).Number(n))
+		other := AppendMeta(nil, Name(nil).Text(text.Filter(func(s string) bool { return s != "" }).Draw(t, "name")))
+		start, end := RunBounds()
+		require.True(t, bytes.Compare(start, k) <= 0 && bytes.Compare(k, end) < 0)
+		require.True(t, bytes.Compare(end, other) <= 0)
+		require.Nil(t, RunOf(other))
+		require.Nil(t, RunOf(Entry{}.encode()))
+		require.Equal(t, RunOf(k), RunOf(AppendMeta(nil, Run(kind).Text(whose).Number(m))))
+		require.Equal(t, AppendMeta(nil, Run(kind).Text(whose)), RunOf(k))
+	})
+}
