@@ -160,6 +160,7 @@ func BenchmarkGeneralSliding(b *testing.B) {
 type discard struct{ bytes int }
 
 func (d *discard) Set(_ int64, _ uint64, key, value []byte) { d.bytes += len(key) + len(value) }
+func (d *discard) Merge(t int64, h uint64, k, v []byte)     { d.Set(t, h, k, v) }
 func (d *discard) Delete(int64, uint64, []byte)             {}
 func (d *discard) DropTime(int64)                           {}
 

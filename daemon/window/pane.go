@@ -39,6 +39,7 @@ type panes struct {
 	fired   firing
 	encoded []byte
 	slide   slider
+	disk    disk // what is in the store only
 
 	spare  []*pane // to be used again
 	keys   int     // keys that a pane is expected to get
@@ -51,6 +52,7 @@ type pane struct {
 	table  table
 	rows   []uint32 // of the current batch, waiting to be added
 	stored bool     // the last snapshot has some of it
+	onDisk          // what the store has and the table has not
 }
 
 // panesCanDo says whether the engine of panes runs the Spec, which must be without mistakes.
@@ -94,6 +96,9 @@ const countWord = keyWord + 2
 
 func (p *panes) Process(rows Rows) {
 	p.writer.open(p.out)
+	if p.disk.err != nil {
+		return
+	}
 	p.layout.Bind(rows.Batch)
 	if len(rows.Index) > 0 && !p.sorted(&rows) {
 		p.oneByOne(&rows)
@@ -138,7 +143,7 @@ func (p *panes) insert(i int, s slice) *pane {
 	} else {
 		n = &pane{}
 	}
-	n.slice, n.stored = s, false
+	n.slice, n.stored, n.onDisk = s, false, onDisk{}
 	r := p.ranges
 	if !r.any && len(p.list) > 0 {
 		r = p.list[max(i-1, 0)].table.ranges
@@ -147,6 +152,7 @@ func (p *panes) insert(i int, s slice) *pane {
 	p.list = append(p.list, nil)
 	copy(p.list[i+1:], p.list[i:])
 	p.list[i] = n
+	p.weigh(n)
 	return n
 }
 
@@ -155,6 +161,7 @@ func (p *panes) release(n *pane) {
 	if n.stored {
 		p.dropped = append(p.dropped, n.span.Start)
 	}
+	p.disk.held -= n.size
 	// A pane that is to come begins with room for what the last ones needed and a little more; that shrinks slowly.
 	p.keys = max(n.table.n+n.table.n/8+paneRun, p.keys-p.keys/8)
 	p.ranges.join(n.table.groups())

@@ -148,6 +148,9 @@ type storeLog []string
 func (l *storeLog) Set(time int64, _ uint64, key, _ []byte) {
 	*l = append(*l, fmt.Sprintf("set %d %s", time, key[1:]))
 }
+func (l *storeLog) Merge(time int64, _ uint64, key, _ []byte) {
+	*l = append(*l, fmt.Sprintf("merge %d %s", time, key[1:]))
+}
 func (l *storeLog) Delete(time int64, _ uint64, key []byte) {
 	*l = append(*l, fmt.Sprintf("delete %d %s", time, key[1:]))
 }

@@ -67,7 +67,7 @@ func (t *table) after(a, b uint32) bool {
 // (2.3, 9.1). Several things at one time go by their windows' ends: what is dropped is older than what was collected, and that is older
 // than what ends now.
 func (p *panes) AdvanceWatermark(watermark int64) {
-	if watermark <= p.watermark {
+	if watermark <= p.watermark || p.disk.err != nil {
 		return
 	}
 	over := p.watermark
@@ -87,6 +87,8 @@ func (p *panes) AdvanceWatermark(watermark int64) {
 		switch at := min(fireAt, dropAt, lateAt); {
 		case at > watermark || at == notDue && n == nil:
 			return
+		case p.disk.err != nil:
+			return
 		case at == dropAt && at != notDue:
 			p.fireCollected(p.list[0], at)
 			p.release(p.list[0])
@@ -103,12 +105,17 @@ func (p *panes) AdvanceWatermark(watermark int64) {
 			p.lateDue = notDue
 		default:
 			switch {
+			case window.End == math.MaxInt64 && p.anyOnDisk():
+				p.fireDiskEndOfTime()
 			case window.End == math.MaxInt64:
 				p.slide.fireEndOfTime()
+			case p.fromDisk(window):
+				p.fireDisk(window)
 			case p.spec.Type == Tumbling:
 				p.fireTable(window, &n.table)
 			default:
 				p.slide.fire(window)
+				p.weighStacks()
 			}
 			over = fireAt
 		}

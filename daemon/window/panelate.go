@@ -6,12 +6,21 @@ func (p *panes) lateRow(rows *Rows, row uint32, n *pane) {
 	// The result has what arrived before the row, in whatever pane.
 	p.flush(rows)
 	hash, tag, key := rows.Keys.Hash[row], rows.Keys.Tag[row], rows.Keys.Bytes(int(row))
+	p.touch(n)
 	t := &n.table
-	at, fresh := t.at(hash, tag, key)
-	if fresh {
-		t.mem[at] |= bornLate
+	var at uint32
+	if n.spilled && (p.spec.Lateness > 0 || p.disk.ordered) {
+		var ok bool
+		if at, ok = p.wholeEntry(n, hash, tag, key, true); !ok {
+			return
+		}
+	} else {
+		var fresh bool
+		if at, fresh = t.at(hash, tag, key); fresh {
+			t.mem[at] |= bornLate
+		}
+		t.touch(at)
 	}
-	t.touch(at)
 	p.fired.at = append(p.fired.at[:0], at)
 	one := [1]uint32{row}
 	p.layout.Add(t.mem, p.fired.at, one[:], &t.heap)
@@ -30,9 +39,12 @@ func (p *panes) lateRow(rows *Rows, row uint32, n *pane) {
 	case p.spec.Type == Tumbling:
 		p.fireAgain(n, p.fired.at)
 		p.writer.segment(row, 0, n.span.End, 1)
+	case p.anyOnDisk():
+		p.fireDiskLate(n, row, hash, tag, key)
 	default:
 		p.slide.fireLate(n, row, hash, tag, key)
 	}
+	p.weigh(n)
 }
 
 // lateFiring is when late rows that are collected from now on fire, see general.lateFiring.
@@ -63,7 +75,7 @@ func (p *panes) fireAgain(n *pane, at []uint32) {
 // fireCollected emits the collected late rows of a pane.
 func (p *panes) fireCollected(n *pane, at int64) {
 	t := &n.table
-	if len(t.late) == 0 {
+	if !p.readLate(n) || len(t.late) == 0 {
 		return
 	}
 	p.fired.take(t, t.late)

@@ -119,10 +119,15 @@ func (p *panes) flush(rows *Rows) {
 
 // add folds rows into a pane.
 func (p *panes) add(rows *Rows, n *pane, index []uint32) {
+	p.touch(n)
 	t := &n.table
 	for len(index) > 0 {
 		part := index[:min(paneRun, len(index))]
 		index = index[len(part):]
+		if p.disk.ordered && n.spilled && !p.readFirst(rows.Keys, n, part) {
+			return
+		}
 		p.layout.Add(t.mem, t.resolve(&p.found, rows.Keys, part), part, &t.heap)
 	}
+	p.weigh(n)
 }

@@ -2,11 +2,8 @@ package window
 
 import (
 	"encoding/binary"
-	"fmt"
 	"math"
 	"slices"
-
-	"github.com/tidemark-stream/tidemark/daemon/rowkey"
 )
 
 // What the engine of panes stores. One entry for each key and pane:
@@ -25,20 +22,25 @@ const (
 	storedCount                // a count of late results follows
 )
 
-// Snapshot hands over the entries that have changed, each with its whole accumulators, in the order of time and nearly that of hashes.
-// A pane that has gone without ever having been written leaves no trace.
+// Snapshot hands over the entries that have changed, in the order of time and nearly that of hashes: each with its whole accumulators, but
+// for those of panes on disk, which are merged with what the store has. A pane that has gone without ever having been written leaves no
+// trace.
 func (p *panes) Snapshot(w StateWriter) {
 	for _, t := range p.dropped {
 		w.DropTime(t)
 	}
 	p.dropped = p.dropped[:0]
+	d := &p.disk
+	d.held -= d.handed
+	d.handed = 0
 	var buf [inlineSize]byte
 	for _, n := range p.list {
 		t := &n.table
+		n.changed = len(t.dirty)
 		if len(t.dirty) == 0 {
 			continue
 		}
-		n.stored = true
+		n.stored, d.pending = true, true
 		slices.Sort(t.dirty)
 		for _, e := range t.dirty {
 			t.mem[e] &^= dirtyMark
@@ -46,9 +48,25 @@ func (p *panes) Snapshot(w StateWriter) {
 			p.encoded = append(append(p.encoded[:0], tag), key...)
 			size := len(p.encoded)
 			p.encoded = p.encode(p.encoded, t, e)
-			w.Set(n.span.Start, t.hashOf(t.mem, e), p.encoded[:size:size], p.encoded[size:])
+			key, value := p.encoded[:size:size], p.encoded[size:]
+			if !n.spilled {
+				w.Set(n.span.Start, t.hashOf(t.mem, e), key, value)
+				continue
+			}
+			if t.mem[e]&wholeMark != 0 {
+				w.Set(n.span.Start, t.hashOf(t.mem, e), key, value)
+			} else {
+				w.Merge(n.span.Start, t.hashOf(t.mem, e), key, value)
+			}
+			d.handOver(key, value)
 		}
 		t.dirty = t.dirty[:0]
+		if n.spilled {
+			p.unload(n)
+		}
+	}
+	if d.short {
+		p.moveOut()
 	}
 }
 
@@ -77,47 +95,17 @@ func (p *panes) encode(dst []byte, t *table, e uint32) []byte {
 func (p *panes) Restore(time int64, hash uint64, key, value []byte) error {
 	s, ok := p.cut.slice(time)
 	if !ok || s.span.Start != time {
-		return fmt.Errorf("window: stored state has a pane that begins at %d, which these windows have not", time)
+		return errNoSuchPane(time)
 	}
-	d := stateReader{p: value}
-	if v := d.byte(); v != paneVersion {
-		return fmt.Errorf("window: stored state has version %d, this program knows %d", v, paneVersion)
-	}
-	marks := d.byte()
-	count := uint64(0)
-	if marks&storedCount != 0 {
-		count = d.uvarint()
-	}
-	if d.bad || len(key) == 0 || marks >= 2*storedCount {
-		return fmt.Errorf("window: damaged state of the pane %d", time)
-	}
-	tag, payload := key[0], key[1:]
-	if rowkey.Hash(tag, payload) != hash || tag >= compositeCode && tag != rowkey.Composite {
-		return fmt.Errorf("window: damaged state of the pane %d: the hash does not fit the key", time)
+	if _, err := p.parse(time, hash, key, value); err != nil {
+		return err
 	}
 	n := p.restoredPane(s)
 	n.stored = true
-	t := &n.table
-	e, fresh := t.at(hash, tag, payload)
-	if !fresh {
-		return fmt.Errorf("window: the pane %d has one key twice", time)
+	if err := p.decodeInto(&n.table, time, hash, key, value); err != nil {
+		return err
 	}
-	rest, err := p.layout.Decode(d.p, t.mem, e, &t.heap)
-	if err == nil && len(rest) > 0 {
-		err = fmt.Errorf("%d bytes too many", len(rest))
-	}
-	if err != nil {
-		return fmt.Errorf("window: the pane %d: %w", time, err)
-	}
-	if marks&storedBornLate != 0 {
-		t.mem[e] |= bornLate
-	}
-	if marks&storedLate != 0 && t.mark(e, lateMark) {
-		t.late = append(t.late, e)
-	}
-	if p.counts { // else nothing fires again any more, since the allowed lateness was taken away
-		t.mem[e+countWord] = count
-	}
+	p.weigh(n)
 	p.resume()
 	return nil
 }
@@ -152,18 +140,20 @@ func (p *panes) resume() {
 	}
 	p.lateDue = notDue
 	for _, n := range p.list {
-		if len(n.table.late) > 0 {
-			if p.spec.LateEvery > 0 {
-				p.lateDue = p.lateFiring()
-			} else {
-				p.lateDue = addSaturating(p.watermark, 1)
-			}
-			return
+		// Of a pane that nobody has read it is not known.
+		n.marked = n.marked || n.unread && p.spec.Type == Tumbling && n.overAt() <= p.watermark
+		if !n.marked && len(n.table.late) == 0 {
+			continue
+		}
+		if p.spec.LateEvery > 0 {
+			p.lateDue = p.lateFiring()
+		} else {
+			p.lateDue = addSaturating(p.watermark, 1)
 		}
 	}
 }
 
-// Live counts the pairs of a key and a window. Where windows share panes that takes a walk over all of them.
+// Live counts the pairs of a key and a window; of panes on disk those that are in memory, since nobody knows how many of them the store has too. Where windows share panes that takes a walk over all of them.
 func (p *panes) Live() int {
 	live := 0
 	if p.spec.Type == Tumbling {

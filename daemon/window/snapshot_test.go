@@ -12,9 +12,10 @@ import (
 // changes counts what a snapshot writes.
 type changes struct{ set, deleted, dropped int }
 
-func (c *changes) Set(int64, uint64, []byte, []byte) { c.set++ }
-func (c *changes) Delete(int64, uint64, []byte)      { c.deleted++ }
-func (c *changes) DropTime(int64)                    { c.dropped++ }
+func (c *changes) Set(int64, uint64, []byte, []byte)   { c.set++ }
+func (c *changes) Merge(int64, uint64, []byte, []byte) {}
+func (c *changes) Delete(int64, uint64, []byte)        { c.deleted++ }
+func (c *changes) DropTime(int64)                      { c.dropped++ }
 
 func snapshotOf(r *rig) changes {
 	var c changes

@@ -176,7 +176,7 @@ func (t *table) shape(n int, r ranges, mem []uint64) {
 	t.dirty, t.late = t.dirty[:0], t.late[:0]
 }
 
-// groups is the range of the groups that the table has keys of.
+// groups is about the range of the groups that the table has keys of.
 func (t *table) groups() ranges {
 	if t.n == 0 {
 		return ranges{}
@@ -188,7 +188,8 @@ func (t *table) groups() ranges {
 	for t.mem[high] == 0 {
 		high -= t.stride
 	}
-	return ranges{t.hashOf(t.mem, uint32(low)) >> groupShift, t.hashOf(t.mem, uint32(high)) >> groupShift, true}
+	a, b := t.hashOf(t.mem, uint32(low))>>groupShift, t.hashOf(t.mem, uint32(high))>>groupShift
+	return ranges{min(a, b), max(a, b), true} // keys of neighbouring groups may have one home, and stand there as they came
 }
 
 // grow makes room for n keys with hashes in r. Offsets of entries change.

@@ -117,3 +117,16 @@ func TestTableGrowsWhenItsEndIsFull(t *testing.T) {
 		require.Equal(t, uint64(i), tab.mem[at+3])
 	}
 }
+
+// Two keys of neighbouring groups that share a home stand in it in the order of their coming; the range of the table is one all the same.
+func TestGroupsOfATableWithTwoNeighbours(t *testing.T) {
+	const step = uint64(1) << groupShift
+	var tab table
+	tab.open(4, 1, ranges{first: 0, last: rowkey.Groups - 1, any: true})
+	low, high := uint64(8)*step, uint64(9)*step
+	require.Equal(t, tab.home(low), tab.home(high))
+	long := func(c string) []byte { return []byte(strings.Repeat(c, inlineSize+1)) } // a long key's hash is stored, so that it may be any
+	tab.at(high, uint8(batch.String), long("b"))
+	tab.at(low, uint8(batch.String), long("a"))
+	require.Equal(t, ranges{first: 8, last: 9, any: true}, tab.groups())
+}

@@ -112,6 +112,8 @@ type Operator interface {
 // store, then by hash and key, so an operator puts the pane's end there and drops a whole pane with DropTime.
 type StateWriter interface {
 	Set(time int64, hash uint64, key, value []byte)
+	// Merge adds to an entry what has come since it was written, see [Folder]. The entry need not exist, and nobody reads it for that.
+	Merge(time int64, hash uint64, key, value []byte)
 	Delete(time int64, hash uint64, key []byte)
 	DropTime(time int64) // removes all older entries with that time; later Sets of the same checkpoint stand
 }
@@ -149,7 +151,14 @@ type Output struct {
 	// Collapsed counts results of a continuous trigger that were left out because they would have repeated the result before them:
 	// one advance gives at most MaxRepeats equal results of a window.
 	Collapsed uint64
+	// Overflow is called in the middle of a call that has more to emit than memory should hold, when Results has OverflowRows or more, and
+	// every one of them in a segment. It takes out what is there, as the caller does between two calls; the segment goes on behind it. When
+	// it returns false the operator emits nothing more: everything ends. nil: all results of a call stay in one piece.
+	Overflow func() bool
 }
+
+// OverflowRows is about how many results of a window that is read from the store are emitted in one piece.
+const OverflowRows = 4096
 
 // Env is what an operator is told beside its Spec.
 type Env struct {
