@@ -133,7 +133,10 @@ var pluginTrials = []trialCase{
 			if kind == "sink" { // a delivery that fails is tried again by itself
 				rows = last(rows, "key")
 			} else {
-				require.Equal(t, 1, p.summary().Restarts)
+				sum := p.summary()
+				require.Equal(t, 1, sum.Restarts)
+				require.NoError(t, sum.Check(), "the accounts close after a restart")
+				require.NotEmpty(t, sum.Balance)
 			}
 			t.same("expect.jsonl", "key", rows)
 			p.says("event 50 is too much for me")

@@ -37,7 +37,8 @@ func newCounts(p *plan.Plan) *counts {
 
 func (c *counts) step(name string) *stepCounts { return c.steps[name] }
 
-// Summary is what a pipeline has done so far. It is what `run` prints at its end.
+// Summary is what a pipeline has done so far, over all its attempts. It is what `run` prints at its end. After a restart, records since
+// the last commit are read again, and are counted again in all but Balance, which is of the last attempt alone.
 type Summary struct {
 	Pipeline    string            `json:"pipeline"`
 	Seconds     float64           `json:"seconds"`
@@ -58,7 +59,9 @@ type Summary struct {
 	Sources     []SourceSummary   `json:"sources"`
 	Steps       []StepSummary     `json:"steps,omitempty"`
 	Sinks       []SinkSummary     `json:"sinks"`
-	Balance     []Balance         `json:"balance"`
+	Balance     []Balance         `json:"balance"` // since the last restart
+	attempts    int
+	last        *Summary // the last attempt alone
 }
 
 // SourceSummary is a source's share of a Summary.
@@ -105,8 +108,10 @@ func (p *Pipeline) Summary() Summary {
 	if p.current != nil {
 		s.add(p.current)
 	}
-	s.Balance = s.balances(p.plan)
-	s.Restarts = p.tries
+	if s.Balance = []Balance{}; s.last != nil {
+		s.Balance = s.last.balances(p.plan)
+	}
+	s.Restarts = max(s.attempts-1, 0)
 	s.Checkpoints = p.commits.summary()
 	s.Seconds = p.set.Clock.Since(p.begun).Seconds()
 	if p.state == Finished || p.state == Stopped || p.state == Failed {
@@ -139,8 +144,16 @@ func entry[T any](list *[]T, name func(*T) *string, want string) *T {
 	return &(*list)[len(*list)-1]
 }
 
-// add adds an attempt's counters.
+// add adds an attempt's counters, and keeps them apart as those of the last one.
 func (s *Summary) add(a *attempt) {
+	s.attempts++
+	s.last = &Summary{}
+	s.last.count(a)
+	s.count(a)
+}
+
+// count adds an attempt's counters.
+func (s *Summary) count(a *attempt) {
 	s.Open = 0
 	for i, l := range a.lanes {
 		e := entry(&s.Sources, func(e *SourceSummary) *string { return &e.Name }, l.name)
@@ -215,6 +228,9 @@ func boundInUse(s *plan.Source) time.Duration {
 // Remarks are sentences about what deserves attention.
 func (s *Summary) Remarks() []string {
 	var out []string
+	if s.Restarts > 0 {
+		out = append(out, fmt.Sprintf("restarted %s: what had been read since the last commit was read again, and is counted again in the first line; the accounts are those since the restart", counted(int64(s.Restarts), "time", "times")))
+	}
 	if s.Open > 0 {
 		out = append(out, fmt.Sprintf("%s open, without a result of what is in them", counted(s.Open, "window stays", "windows stay")))
 	}

@@ -84,7 +84,11 @@ backoff = "1ms"
 `)
 			require.NoError(t, p.Run(context.Background()))
 			require.Equal(t, pipeline.Finished, p.State())
-			require.Equal(t, 1, p.Summary().Restarts)
+			sum := p.Summary()
+			require.Equal(t, 1, sum.Restarts)
+			require.NoError(t, sum.Check(), "the accounts are those since the restart")
+			require.NotEmpty(t, sum.Balance)
+			require.Contains(t, strings.Join(sum.Remarks(), "\n"), "restarted 1 time: ")
 			var rows []string
 			for prefix, n := range want {
 				rows = append(rows, fmt.Sprint(prefix, n, "}"))
