@@ -43,6 +43,10 @@ bench: ## the benchmarks beside the code
 bench-compare: ## benchmarks of BASE=<rev> against the working tree, by benchstat
 	.ci/bench-compare $(BASE)
 
+.PHONY: bench-peers
+bench-peers: ## Flink and Benthos on the same input, in turn (needs a JDK and Maven; COUNT=1000000 PEERS=benthos-struct …: .bench/peers/README.md)
+	.bench/peers/run
+
 .PHONY: fuzz
 fuzz: ## each fuzz target for FUZZTIME (default 1m)
 	.ci/fuzz $(or $(FUZZTIME),1m)
