@@ -114,7 +114,7 @@ type lane struct {
 
 // laneCounts are the counters of one lane; each is added to by one goroutine.
 type laneCounts struct {
-	In        atomic.Int64 // records that came in, those a source rejected included
+	In        atomic.Int64 // records that came in, those a source rejected included; counted by calls, so that no barrier overtakes them
 	Bytes     atomic.Int64
 	Rejected  atomic.Int64 // went to the errors port
 	Markers   atomic.Int64 // carried time and not data
@@ -186,6 +186,8 @@ type item struct {
 	position  []byte
 	batch     *batch.Batch
 	done      chan struct{} // one token from the worker that has it
+	rows      int           // records that came with the batch, those a source rejected included, header rows not
+	bytes     int           // of the batch's data
 
 	deferred []batch.BadRow // rows without a time that may turn out to be markers
 	severe   string         // a severe notice of decoding
@@ -315,12 +317,10 @@ func (l *lane) intake(ctx context.Context) error {
 		case wire.SourceBatch:
 			b := ev.Batch
 			b.Source, b.Partition = l.number, ev.Partition
-			rows := b.N + len(b.Rejects)
+			it.rows, it.bytes = b.N+len(b.Rejects), len(b.Data)
 			if l.headers != nil {
-				rows -= l.headers.Attach(b)
+				it.rows -= l.headers.Attach(b)
 			}
-			l.counts.In.Add(int64(rows))
-			l.counts.Bytes.Add(int64(len(b.Data)))
 			it.done = make(chan struct{}, 1)
 			now := l.now()
 			if err := l.pool.submit(ctx, func(worker int) { l.columnize(worker, it, now) }, it.done); err != nil {
