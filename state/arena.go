@@ -8,6 +8,37 @@ const chunkSize = 256 << 10
 
 var chunkPool = sync.Pool{New: func() any { b := make([]byte, 0, chunkSize); return &b }}
 
+// largePools keep chunks for single pieces that no other chunk has room for, by their size: from twice chunkSize up, doubled each time.
+// Rows on their way to a sink come in such pieces, and new memory would be cleared for each.
+var largePools [4]sync.Pool
+
+// largeClass is the pool for n bytes, and their size; no pool has that much when class is negative.
+func largeClass(n int) (class, size int) {
+	size = 2 * chunkSize
+	for class := range largePools {
+		if n <= size {
+			return class, size
+		}
+		size *= 2
+	}
+	return -1, n
+}
+
+// largeChunk is an empty chunk with room for n bytes at least.
+func largeChunk(n int) *[]byte {
+	if n <= chunkSize {
+		return chunkPool.Get().(*[]byte)
+	}
+	class, size := largeClass(n)
+	if class >= 0 {
+		if b, ok := largePools[class].Get().(*[]byte); ok {
+			return b
+		}
+	}
+	b := make([]byte, 0, size)
+	return &b
+}
+
 // arena holds bytes that stay where they are until reset. They are found again by numbers, so that an index over them has no pointers
 // for the garbage collector to follow.
 type arena struct {
@@ -20,10 +51,11 @@ func (a *arena) place(n int) (room []byte, chunk, offset uint32) {
 	a.size += n
 	if n > chunkSize/4 {
 		// A large piece gets a chunk of its own, put before the one being filled.
-		b := make([]byte, n)
+		b := largeChunk(n)
+		*b = (*b)[:n]
 		at := len(a.chunks)
-		a.chunks = append(a.chunks, &b)
-		return b[:0], uint32(at), 0
+		a.chunks = append(a.chunks, b)
+		return (*b)[:0:n], uint32(at), 0
 	}
 	c := a.filling(n)
 	at := len(*c)
@@ -53,7 +85,10 @@ func (a *arena) at(chunk, offset, n uint32) []byte {
 func (a *arena) reset() {
 	for _, c := range a.chunks {
 		if cap(*c) == chunkSize {
+			*c = (*c)[:0]
 			chunkPool.Put(c)
+		} else if class, size := largeClass(cap(*c)); class >= 0 && size == cap(*c) {
+			largePools[class].Put(c)
 		}
 	}
 	clear(a.chunks)

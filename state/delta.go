@@ -125,6 +125,16 @@ func (d *Delta) Put(name, value []byte) {
 	d.meta = append(d.meta, metaChange{key: d.metaKey(name), value: d.copy(value)})
 }
 
+// Fill is Put for a value that is encoded where it will lie: fill appends it, at most room bytes, to the slice it is given, and returns that.
+func (d *Delta) Fill(name []byte, room int, fill func(dst []byte) []byte) {
+	dst, _, _ := d.arena.place(room)
+	value := fill(dst)
+	if len(value) > room {
+		panic("state: a value is longer than the room that was asked for")
+	}
+	d.meta = append(d.meta, metaChange{key: d.metaKey(name), value: value})
+}
+
 // Remove removes a meta name, which need not exist.
 func (d *Delta) Remove(name []byte) {
 	d.meta = append(d.meta, metaChange{key: d.metaKey(name), remove: true})

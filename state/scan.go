@@ -122,6 +122,11 @@ func (s *Store) Get(operator uint32, time int64, hash uint64, key []byte) (value
 // Meta reads a meta value, nil where there is none. It belongs to the caller.
 func (s *Store) Meta(name []byte) ([]byte, error) { return s.get(keys.AppendMeta(nil, name)) }
 
+// ReadMeta shows a meta value to read, which may not keep it, and is not called where there is none. It saves the copy that Meta makes.
+func (s *Store) ReadMeta(name []byte, read func(value []byte) error) error {
+	return s.read(keys.AppendMeta(nil, name), read)
+}
+
 // ScanMeta visits the meta values whose names begin with prefix, in the order of the names. Both slices are valid during the call only.
 func (s *Store) ScanMeta(prefix []byte, visit func(name, value []byte) error) error {
 	start, end := keys.MetaBounds(prefix)
@@ -153,19 +158,31 @@ func (s *Store) scanMeta(start, end []byte, visit func(name, value []byte) error
 }
 
 // get copies a stored value; nil means that there is none (a stored empty value is empty, not nil).
-func (s *Store) get(key []byte) ([]byte, error) {
+func (s *Store) get(key []byte) (out []byte, err error) {
+	err = s.read(key, func(stored []byte) error {
+		out = append([]byte{}, stored...)
+		return nil
+	})
+	return out, err
+}
+
+// read shows a stored value to visit, if there is one. Errors of visit are returned as they are.
+func (s *Store) read(key []byte, visit func(stored []byte) error) error {
 	if err := s.Err(); err != nil {
-		return nil, err
+		return err
 	}
 	stored, closer, err := s.reader().Get(key)
 	if errors.Is(err, pebble.ErrNotFound) {
-		return nil, nil
+		return nil
 	}
 	if err != nil {
-		return nil, Classify(err, s.dir, "read the state")
+		return Classify(err, s.dir, "read the state")
 	}
-	out := append([]byte{}, stored...)
-	return out, Classify(closer.Close(), s.dir, "read the state")
+	visited := visit(stored)
+	if err := closer.Close(); err != nil {
+		return Classify(err, s.dir, "read the state")
+	}
+	return visited
 }
 
 func (s *Store) iterate(start, end []byte, body func(*pebble.Iterator) error) error {

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"math"
+	"math/bits"
 
 	"github.com/tidemark-stream/tidemark/sdk/batch"
 )
@@ -48,6 +49,35 @@ func appendChunk(dst []byte, b *batch.Batch) []byte {
 	}
 	return dst
 }
+
+// chunkRoom is as long as the chunk of b can become.
+func chunkRoom(b *batch.Batch) int {
+	const number = binary.MaxVarintLen64
+	room := 3 + 2*number
+	if len(b.Offsets) > 0 {
+		for i := range b.N {
+			room += sizeUvarint(b.Offsets[i+1] - b.Offsets[i])
+		}
+		return room + int(b.Offsets[b.N]-b.Offsets[0])
+	}
+	room += number * b.N // times
+	for i := range b.Columns {
+		c := &b.Columns[i]
+		room += number + len(c.Name) + 1 + b.N // kinds
+		for r, k := range c.Kinds[:b.N] {
+			switch k {
+			case batch.Missing, batch.Null:
+			case batch.String, batch.JSON:
+				room += number + len(b.Text(c.Bits[r]))
+			default:
+				room += 8
+			}
+		}
+	}
+	return room
+}
+
+func sizeUvarint(v uint32) int { return (bits.Len32(v|1) + 6) / 7 }
 
 func appendColumn(dst []byte, b *batch.Batch, c *batch.Column) []byte {
 	dst = binary.AppendUvarint(dst, uint64(len(c.Name)))

@@ -2,6 +2,7 @@ package deliver
 
 import (
 	"encoding/hex"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -50,6 +51,14 @@ func TestRowsOfEveryKindComeBack(t *testing.T) {
 				require.Equal(t, w.Bits[r], g.Bits[r])
 			}
 		}
+	}
+}
+
+func TestTheRoomForAChunkSuffices(t *testing.T) {
+	for name, b := range map[string]*batch.Batch{"every kind": mixed(), "text": text("a", "", strings.Repeat("b", 1<<7-1), strings.Repeat("c", 1<<14)), "nothing": text()} {
+		n := len(appendChunk(nil, b))
+		require.LessOrEqual(t, n, chunkRoom(b), name)
+		require.LessOrEqual(t, chunkRoom(b), n+64+20*(b.N+len(b.Columns)*b.N), name)
 	}
 }
 

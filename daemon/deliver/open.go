@@ -2,6 +2,7 @@ package deliver
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/tidemark-stream/tidemark/sdk/batch"
@@ -107,19 +108,24 @@ func (o *Outbox) ask(ctx context.Context) error {
 // load brings the rows of a chunk back into memory.
 func (o *Outbox) load(c *chunk) (*batch.Batch, error) {
 	what := fmt.Sprintf("rows %d to %d for sink %s", c.first, c.end()-1, o.set.Name)
-	stored, err := o.set.Store.Meta(chunkName(o.set.Name, c.first))
-	if err != nil {
-		return nil, err
-	}
-	b := batch.Get()
-	if stored == nil {
-		err = fmt.Errorf("they are not there")
-	} else if err = decodeChunk(stored, b); err == nil && b.N != c.rows {
-		err = fmt.Errorf("there are %d", b.N)
+	b, there := batch.Get(), false
+	err := o.set.Store.ReadMeta(chunkName(o.set.Name, c.first), func(stored []byte) error {
+		there = true
+		err := decodeChunk(stored, b)
+		if err == nil && b.N != c.rows {
+			err = fmt.Errorf("there are %d", b.N)
+		}
+		if err != nil {
+			err = damaged(o.set.Store, what, err)
+		}
+		return err
+	})
+	if err == nil && !there {
+		err = damaged(o.set.Store, what, errors.New("they are not there"))
 	}
 	if err != nil {
 		b.Release()
-		return nil, damaged(o.set.Store, what, err)
+		return nil, err
 	}
 	return b, nil
 }

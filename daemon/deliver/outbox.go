@@ -175,6 +175,7 @@ func (o *Outbox) signal() {
 // restart removes them.
 func (o *Outbox) writeAhead() error {
 	var d state.Delta
+	defer d.Reset() // its memory is for the next one
 	written := o.put(&d, ^uint64(0))
 	if len(written) == 0 {
 		return nil
@@ -209,11 +210,10 @@ func (o *Outbox) put(d *state.Delta, below uint64) []*chunk {
 		}
 	}
 	o.mu.Unlock()
-	var buf []byte
 	for i, c := range chunks {
-		buf = appendChunk(buf[:0], batches[i])
-		d.Put(chunkName(o.set.Name, c.first), buf)
-		batches[i].Release()
+		b := batches[i]
+		d.Fill(chunkName(o.set.Name, c.first), chunkRoom(b), func(dst []byte) []byte { return appendChunk(dst, b) })
+		b.Release()
 	}
 	return chunks
 }
