@@ -89,11 +89,15 @@ func run() error {
 		return err
 	}
 	begun := time.Now()
-	if err := s.Run(context.Background()); err != nil {
-		return err
-	}
-	if err := failed.get(); err != nil {
-		return err
+	ended := make(chan error, 1)
+	go func() { ended <- s.Run(context.Background()) }()
+	select {
+	case err := <-failed:
+		return err // the stream would go on without the batch, and its input wait for it
+	case err := <-ended:
+		if err != nil {
+			return err
+		}
 	}
 	return tell(os.Getenv("BENCH_STATS"), time.Since(begun), method)
 }

@@ -82,7 +82,7 @@ func (p *parser) ProcessBatch(_ context.Context, batch service.MessageBatch) ([]
 	for i, m := range batch {
 		var err error
 		if events[i], err = p.parse(m); err != nil {
-			return nil, failed.set(err)
+			return nil, fail(err)
 		}
 	}
 	out := batch[0].Copy()

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/redpanda-data/benthos/v4/public/service"
@@ -41,7 +40,7 @@ func (w *windows) ProcessBatch(_ context.Context, batch service.MessageBatch) ([
 	for _, m := range batch {
 		v, err := m.AsStructured()
 		if err != nil {
-			return nil, failed.set(err)
+			return nil, fail(err)
 		}
 		events, ok := v.([]event)
 		if !ok { // the end comes past the parser
@@ -139,25 +138,13 @@ func register() error {
 	return service.RegisterBatchProcessor("event_time_totals", spec, newWindows)
 }
 
-// failed keeps the first error of a processor: Benthos marks messages with it and goes on.
-var failed failure
+// failed takes the first error of a processor, which ends the program.
+var failed = make(chan error, 1)
 
-type failure struct {
-	mu  sync.Mutex
-	err error
-}
-
-func (f *failure) set(err error) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.err == nil {
-		f.err = err
+func fail(err error) error {
+	select {
+	case failed <- err:
+	default:
 	}
 	return err
-}
-
-func (f *failure) get() error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.err
 }

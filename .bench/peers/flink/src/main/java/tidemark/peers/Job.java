@@ -28,8 +28,18 @@ import org.apache.flink.streaming.api.windowing.assigners.TumblingEventTimeWindo
 public final class Job {
     private Job() {}
 
-    public static void main(String[] args) throws Exception {
-        Options o = new Options(args);
+    public static void main(String[] args) {
+        int code = 0;
+        try {
+            measure(new Options(args));
+        } catch (Throwable e) {
+            e.printStackTrace();
+            code = 1;
+        }
+        System.exit(code); // threads of the client's may linger
+    }
+
+    private static void measure(Options o) throws Exception {
         for (int i = 1; i <= o.warmup; i++) {
             run(o, o.scratch + "/warmup-" + i);
         }
@@ -41,7 +51,6 @@ public final class Job {
             Files.writeString(Path.of(o.stats), String.format(Locale.ROOT, "{\"seconds\":%.3f,\"cpu_seconds\":%.3f,\"version\":\"%s\"}%n",
                     result.getNetRuntime() / 1e3, cpuSeconds, describe(o)));
         }
-        System.exit(0); // threads of the client's may linger
     }
 
     private static JobExecutionResult run(Options o, String output) throws Exception {
