@@ -14,7 +14,7 @@ import (
 	"github.com/tidemark-stream/tidemark/sdk"
 )
 
-// linger is how long whole records wait for more before they go on.
+// linger is how long whole records wait for more before they go on, and how soon a silent connection gives its memory back.
 const linger = time.Millisecond
 
 // errIdle ends a connection on which nothing has come for too long.
@@ -31,6 +31,7 @@ func (s *source) read(ctx context.Context, conn net.Conn, part *sdk.Partition[[]
 		return err
 	}
 	defer st.Drop()
+	st.Spare() // ten thousand silent connections should be cheap
 	err = s.copy(conn, st)
 	var sending *stream.SendError
 	if errors.As(err, &sending) {
@@ -58,7 +59,7 @@ func (s *source) copy(conn net.Conn, st *stream.Stream) error {
 	for {
 		var deadline time.Time
 		switch {
-		case st.Waiting():
+		case st.Holding():
 			deadline = time.Now().Add(linger)
 		case s.IdleTimeout > 0:
 			deadline = last.Add(s.IdleTimeout)
@@ -73,8 +74,8 @@ func (s *source) copy(conn net.Conn, st *stream.Stream) error {
 		switch {
 		case err == nil:
 		case errors.Is(err, os.ErrDeadlineExceeded):
-			if st.Waiting() {
-				if err := st.Flush(); err != nil {
+			if st.Holding() {
+				if err := st.Park(); err != nil {
 					return err
 				}
 			} else if n == 0 && s.IdleTimeout > 0 && time.Since(last) >= s.IdleTimeout {

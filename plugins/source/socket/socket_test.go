@@ -11,6 +11,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -87,6 +88,43 @@ func TestEveryLineMayNeedItsEnd(t *testing.T) {
 	r.UntilRows(2)
 	require.Equal(t, []string{"a", "c"}, r.Rows())
 	require.Equal(t, []string{"partial 1"}, r.Rejects())
+	r.Stop()
+}
+
+// A connection that breaks has cut its last line: nobody can say what was to follow.
+func TestALineThatAResetHasCutIsNoRecord(t *testing.T) {
+	ln := server(t)
+	r := client(t, ln.Addr().String(), nil)
+	c := accept(t, ln)
+	send(t, c, "a\nhal")
+	r.UntilRows(1)
+	require.NoError(t, c.(*net.TCPConn).SetLinger(0)) // a reset
+	require.NoError(t, c.Close())
+	send(t, accept(t, ln), "f\n")
+	r.UntilRows(2)
+	require.Equal(t, []string{"a", "f"}, r.Rows())
+	require.Equal(t, []string{"partial 3"}, r.Rejects())
+	r.Stop()
+}
+
+// Connections that say little cost little: what they have said is passed on, and they keep no batch while they are silent.
+func TestSilentConnectionsAreCheap(t *testing.T) {
+	const connections, each = 500, 40 << 10 // goroutines' stacks, and this side's half of the connection, included
+	r, address := listening(t, sourcetest.Options{"listen": "127.0.0.1:0"})
+	heap := func() int64 {
+		runtime.GC()
+		runtime.GC() // a pool gives up what was not asked for since the last one
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapInuse + m.StackInuse)
+	}
+	before := heap()
+	for range connections {
+		send(t, dial(t, "tcp", address), "a\nhal")
+	}
+	r.UntilRows(connections)
+	require.Eventually(t, func() bool { return heap()-before < connections*each }, time.Minute, 10*time.Millisecond,
+		"a batch for each would be %d bytes", connections*(128<<10))
 	r.Stop()
 }
 

@@ -15,6 +15,10 @@ const (
 	batchBytes = 128 << 10
 	// leastRoom is what a read can use at least, also behind a long unfinished record.
 	leastRoom = 16 << 10
+	// firstRoom is what the first read behind a pause can use in a sparing stream. Its room doubles with each read that fills it.
+	firstRoom = 4 << 10
+	// parkedBytes is how long an unfinished record may be for its batch to be given back in a pause: it is copied each time.
+	parkedBytes = 8 << 10
 )
 
 // Partition is where batches go; [sdk.Partition] is one.
@@ -30,6 +34,8 @@ type Stream struct {
 	position func(framing.Place) []byte // nil: the stream cannot be taken up again
 	b        *batch.Batch               // being filled, or nil
 	full     bool                       // b takes no more
+	first    []byte                     // of a sparing stream: what is read into while there is no batch
+	room     int                        // of a sparing stream: for the next read
 }
 
 // Options turns what the host says about framing into the splitter's options.
@@ -57,20 +63,71 @@ func New(part Partition, f sdk.Framing, at framing.Place, position func(framing.
 // full already is sent instead of reading. n and the error are those of r.Read; an error of the partition takes precedence and is
 // a [*SendError].
 func (s *Stream) Fill(r io.Reader) (n int, err error) {
+	if s.b == nil && s.first != nil {
+		return s.fillFirst(r)
+	}
 	if s.b == nil {
 		s.begin()
 	}
 	if s.full {
 		return 0, s.next()
 	}
-	n, err = r.Read(s.split.Room(s.b, max(batchBytes-len(s.b.Data), leastRoom)))
+	room := max(batchBytes-len(s.b.Data), leastRoom)
+	if s.first != nil {
+		room = min(room, s.room)
+	}
+	n, err = r.Read(s.split.Room(s.b, room))
+	if n == room {
+		s.room = min(2*room, batchBytes)
+	}
+	return n, s.cut(n, err)
+}
+
+// cut takes over the n bytes that a read has brought together with err.
+func (s *Stream) cut(n int, err error) error {
 	s.full = s.split.Cut(s.b, n) || s.b.N > 0 && len(s.b.Data) >= batchBytes
 	if s.full {
 		if sendErr := s.next(); sendErr != nil {
-			return n, sendErr
+			return sendErr
 		}
 	}
-	return n, err
+	return err
+}
+
+// fillFirst is Fill of a sparing stream that has no batch: there is one only when something has come.
+func (s *Stream) fillFirst(r io.Reader) (n int, err error) {
+	if n, err = r.Read(s.first); n == 0 {
+		return 0, err
+	}
+	s.begin()
+	for s.full {
+		if err := s.next(); err != nil {
+			return n, err
+		}
+	}
+	copy(s.split.Room(s.b, n), s.first[:n])
+	return n, s.cut(n, err)
+}
+
+// Spare makes the stream hold little memory while nothing comes, for sources that read many streams which are silent most of the time. Such
+// a source calls Park when nothing has come for a moment and Holding says so. Reads are short at first: it is not for datagrams.
+func (s *Stream) Spare() { s.first, s.room = make([]byte, firstRoom), firstRoom }
+
+// Holding reports whether Flush or Park has something to do.
+func (s *Stream) Holding() bool {
+	return s.Waiting() || s.first != nil && s.b != nil && len(s.b.Data) <= parkedBytes
+}
+
+// Park sends the whole records that are there, as Flush does, and gives the batch back. An unfinished record waits outside of it.
+func (s *Stream) Park() error {
+	if err := s.Flush(); err != nil {
+		return err
+	}
+	if s.Holding() {
+		s.room = firstRoom
+		return s.send() // of nothing
+	}
+	return nil
 }
 
 // begin starts a batch with what is left over.
