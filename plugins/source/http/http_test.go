@@ -91,7 +91,7 @@ func TestARequestIsAnsweredWhenItIsCommitted(t *testing.T) {
 
 	again, url := serving(t, nil, r.Restore()...)
 	require.Equal(t, 200, exchange(t, again, 1, url, "c\n").status)
-	require.Equal(t, "2", string(again.Of(partitionName).Position()), "numbers go on")
+	require.Equal(t, "3", string(again.Of(partitionName).Position()), "numbers go on")
 }
 
 func TestReceivedIsAtOnce(t *testing.T) {
@@ -238,13 +238,23 @@ func TestStopAnswersThoseWhoWait(t *testing.T) {
 	require.Equal(t, "1", p.header.Get("Retry-After"))
 }
 
+// Dead letters name a record by its number, so no two have the same one, refused ones included.
+func TestNoTwoRecordsHaveOneNumber(t *testing.T) {
+	r, url := serving(t, sourcetest.Options{"check": "json"})
+	exchange(t, r, 3, url, "1\n{\n2\n{\n3\n")
+	exchange(t, r, 1, url, "4\n{\n")
+	p := r.Of(partitionName)
+	require.Equal(t, []int64{0, 1, 2, 5}, p.At)
+	require.Equal(t, []int64{3, 4, 6}, p.RejectedAt)
+}
+
 // A checkpoint in the middle of a request must not take it for done.
 func TestABigRequestCountsAsAWhole(t *testing.T) {
 	r, url := serving(t, nil)
 	c := post(t, url, strings.Repeat("a line\n", 10_000))
 	r.UntilRows(10_000)
 	positions := r.Of(partitionName).Positions
-	require.Equal(t, []string{"0", "0", "1"}, positions)
+	require.Equal(t, []string{"0", "0", "10000"}, positions)
 	r.Ack()
 	require.Equal(t, 10_000, (<-c).Accepted)
 }

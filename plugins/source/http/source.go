@@ -33,15 +33,15 @@ type source struct {
 	stopped chan struct{} // closed when Run ends
 
 	mu      sync.Mutex
-	number  int64 // of the last request that was sent on; its decimal digits are the position
+	number  int64 // of the records that were sent on; its decimal digits are the position
 	acked   int64
-	waiting []*job // sent and not committed, by number
+	waiting []*job // sent and not committed, in order
 }
 
 // job is a request on its way.
 type job struct {
 	batches []*batch.Batch
-	number  int64
+	number  int64         // of the source behind its last record
 	sent    chan struct{} // closed when the pipeline has it
 	safe    chan struct{} // closed when the commit has it
 }
@@ -109,24 +109,29 @@ func (s *source) forward(ctx context.Context, part *sdk.Partition[[]byte], serve
 	}
 }
 
-// send numbers a request and gives its batches to the pipeline. All carry the position behind the whole request but the last one those
-// before it: a request that is not committed as a whole is sent again as a whole by its client, and a checkpoint in its middle must
-// not take it for done.
+// send numbers a request's records and gives its batches to the pipeline. All batches carry the position behind the whole request but the
+// last one those before it: a request that is not committed as a whole is sent again as a whole by its client, and a checkpoint in its
+// middle must not take it for done. No two records have one number; within a batch those that are refused come behind the others.
 func (s *source) send(part *sdk.Partition[[]byte], j *job) error {
 	s.mu.Lock()
 	before := s.number
-	s.number++
+	for _, b := range j.batches {
+		s.number += int64(b.N + len(b.Rejects))
+	}
 	j.number = s.number
 	s.waiting = append(s.waiting, j)
 	s.mu.Unlock()
+	next := before
 	for i, b := range j.batches {
 		n := before
 		if i == len(j.batches)-1 {
 			n = j.number
 		}
-		b.Base, b.Unit = j.number, batch.RecordNumber
+		b.Base, b.Unit = next, batch.RecordNumber
+		next += int64(b.N)
 		for i := range b.Rejects {
-			b.Rejects[i].Position, b.Rejects[i].HasPosition = j.number, true
+			b.Rejects[i].Position, b.Rejects[i].HasPosition = next, true
+			next++
 		}
 		b.Position = strconv.AppendInt(b.Position[:0], n, 10)
 		if err := part.Send(b); err != nil {

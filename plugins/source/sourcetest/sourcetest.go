@@ -39,12 +39,14 @@ type Run struct {
 
 // Partition is what came from one partition.
 type Partition struct {
-	Rows      []string // each row's text
-	At        []int64  // each row's position number
-	Rejects   []string // "code length"
-	Positions []string // the position behind each batch that had one
-	Ended     bool
-	Idle      bool
+	Rows    []string // each row's text
+	At      []int64  // each row's position number
+	Rejects []string // "code length"
+	// RejectedAt is each reject's position number, -1 where it has none.
+	RejectedAt []int64
+	Positions  []string // the position behind each batch that had one
+	Ended      bool
+	Idle       bool
 }
 
 // Position is the last position, nil if there was none.
@@ -122,6 +124,11 @@ func (r *Run) take(e wire.SourceEvent) {
 		}
 		for _, j := range b.Rejects {
 			part.Rejects = append(part.Rejects, fmt.Sprintf("%s %d", j.Code, j.Length))
+			at := int64(-1)
+			if j.HasPosition {
+				at = j.Position
+			}
+			part.RejectedAt = append(part.RejectedAt, at)
 		}
 		if len(b.Position) > 0 {
 			part.Positions = append(part.Positions, string(b.Position))
