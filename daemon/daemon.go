@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"sort"
+	"strings"
 	"sync"
 	"time"
 
@@ -15,6 +17,7 @@ import (
 	"github.com/tidemark-stream/tidemark/daemon/clock"
 	"github.com/tidemark-stream/tidemark/daemon/config"
 	"github.com/tidemark-stream/tidemark/daemon/host"
+	"github.com/tidemark-stream/tidemark/daemon/notify"
 	"github.com/tidemark-stream/tidemark/daemon/pipeline"
 	"github.com/tidemark-stream/tidemark/daemon/plan"
 	"github.com/tidemark-stream/tidemark/daemon/problem"
@@ -22,43 +25,42 @@ import (
 
 // Settings is what a Daemon is made with.
 type Settings struct {
-	Config *config.Daemon
-	Host   *host.Host
-	Clock  clock.Clock
-	Log    hclog.Logger
+	Config  *config.Daemon
+	Host    *host.Host
+	Clock   clock.Clock
+	Log     hclog.Logger
+	Version string
+	Manager *notify.Manager // who is told when it is ready, and that it lives; nil: nobody
 	// Load reads a pipeline's file and makes its plan; an error that is a *problem.Errors tells mistakes of the file.
 	Load func(file string) (*plan.Plan, pipeline.Plugins, error)
 }
 
-// Daemon runs all pipelines of a directory. Use New, then Run once; Reload may be called at any time.
+// Daemon runs all pipelines of a directory. Use New, then Run once; the other methods may be called at any time.
 type Daemon struct {
 	set    Settings
 	reload chan struct{}
+	asked  chan chan<- struct{} // is the main loop at work?
+
+	// work is held by whoever starts and stops pipelines: the main loop, and orders from outside. What it guards beside that is only read under mu.
+	work sync.Mutex
 
 	mu      sync.Mutex
+	life    context.Context    // of the pipelines; nil before Run
 	runners map[string]*runner // by file
-	refused map[string]stamp   // files with mistakes, told once for each version
+	refused map[string]refusal // files with mistakes, told once for each version
+	scanned bool               // the directory was looked at once
+	busy    time.Time          // until then the main loop may be waiting for something that has a limit of its own
 }
 
-// runner is one pipeline that runs.
-type runner struct {
-	file   string
-	stamp  stamp
-	name   string
-	pipe   *pipeline.Pipeline
-	cancel context.CancelFunc
-	done   chan struct{}
-}
-
-// stamp tells versions of a file apart.
-type stamp struct {
-	size  int64
-	mtime time.Time
+// refusal is why a file cannot be used.
+type refusal struct {
+	stamp stamp
+	why   string
 }
 
 // New makes a daemon that runs nothing yet.
 func New(set Settings) *Daemon {
-	return &Daemon{set: set, reload: make(chan struct{}, 1), runners: map[string]*runner{}, refused: map[string]stamp{}}
+	return &Daemon{set: set, reload: make(chan struct{}, 1), asked: make(chan chan<- struct{}), runners: map[string]*runner{}, refused: map[string]refusal{}}
 }
 
 // Reload takes over new, changed and removed files now. A changed file with a mistake is reported, and its pipeline goes on as it was.
@@ -72,7 +74,8 @@ func (d *Daemon) Reload() {
 // watchEvery is how often the directory is looked at. Reading the names and times of a hundred files costs well below a millisecond.
 const watchEvery = 2 * time.Second
 
-// Run runs pipelines until ctx is done, then stops all of them side by side. The error says what was wrong with the directory.
+// Run runs pipelines until ctx is done, then stops all of them side by side. The error says what was wrong with the directory, or with an
+// address to serve on.
 func (d *Daemon) Run(ctx context.Context) error {
 	if _, err := os.ReadDir(d.set.Config.Pipelines); err != nil {
 		return fmt.Errorf("pipelines directory: %w", err)
@@ -80,6 +83,21 @@ func (d *Daemon) Run(ctx context.Context) error {
 	if err := os.MkdirAll(d.set.Config.State, 0o700); err != nil {
 		return fmt.Errorf("state directory: %w", err)
 	}
+	server, err := d.listen()
+	if err != nil {
+		return err
+	}
+	// What serves and what watches outlives the pipelines: a stop can be asked about, too.
+	outer, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	var around sync.WaitGroup
+	defer around.Wait()
+	defer cancel()
+	around.Go(func() { server.Run(outer) })
+	around.Go(func() { d.tellManager(ctx, outer) })
+
+	d.mu.Lock()
+	d.life = ctx
+	d.mu.Unlock()
 	defer d.stopAll()
 	var tick <-chan time.Time
 	if d.set.Config.Watch {
@@ -88,6 +106,9 @@ func (d *Daemon) Run(ctx context.Context) error {
 		tick = t.C()
 	}
 	d.scan(ctx, true)
+	d.mu.Lock()
+	d.scanned = true
+	d.mu.Unlock()
 	for {
 		select {
 		case <-ctx.Done():
@@ -97,6 +118,8 @@ func (d *Daemon) Run(ctx context.Context) error {
 		case <-d.reload:
 			d.set.Log.Info("looking for changed pipelines")
 			d.scan(ctx, true)
+		case answer := <-d.asked:
+			answer <- struct{}{}
 		}
 	}
 }
@@ -109,8 +132,8 @@ func (d *Daemon) scan(ctx context.Context, again bool) {
 		return
 	}
 	sort.Strings(files)
-	d.mu.Lock()
-	defer d.mu.Unlock()
+	d.work.Lock()
+	defer d.work.Unlock()
 	there := map[string]bool{}
 	for _, file := range files {
 		info, err := os.Stat(file)
@@ -119,33 +142,31 @@ func (d *Daemon) scan(ctx context.Context, again bool) {
 		}
 		there[file] = true
 		s := stamp{info.Size(), info.ModTime()}
-		r := d.runners[file]
-		if r != nil && r.stamp == s || !again && d.refused[file] == s {
+		r, old := d.of(file)
+		if r != nil && (r.stamp == s || r.held.Load()) || !again && old.stamp == s {
 			continue
 		}
-		p, plugins, err := d.set.Load(file)
-		if err == nil {
-			err = d.nameTaken(file, p.Name)
-		}
+		p, plugins, err := d.load(file, s, r != nil)
 		if err != nil {
-			d.refused[file] = s
-			d.refuse(file, err, r != nil)
 			continue
 		}
-		delete(d.refused, file)
 		if r != nil {
 			d.set.Log.Info("pipeline has changed: it stops and goes on with the new file", "pipeline", r.name, "file", file)
-			r.stop()
+			d.stop(r)
 		}
 		d.start(ctx, file, s, p, plugins)
 	}
-	for file, r := range d.runners {
+	for file, r := range d.all() {
 		if !there[file] {
 			d.set.Log.Info("pipeline's file is gone: it stops; its state stays", "pipeline", r.name, "file", file)
-			r.stop()
+			d.stop(r)
+			d.mu.Lock()
 			delete(d.runners, file)
+			d.mu.Unlock()
 		}
 	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	for file := range d.refused {
 		if !there[file] {
 			delete(d.refused, file)
@@ -153,8 +174,65 @@ func (d *Daemon) scan(ctx context.Context, again bool) {
 	}
 }
 
+// of is what is known of a file.
+func (d *Daemon) of(file string) (*runner, refusal) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.runners[file], d.refused[file]
+}
+
+// all are the runners by file.
+func (d *Daemon) all() map[string]*runner {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return maps.Clone(d.runners)
+}
+
+// loadLimit is how long reading a pipeline's file may take at the most: plugins are started to be asked for their options.
+const loadLimit = time.Minute
+
+// load reads a file; mistakes in it are told and kept. d.work is held.
+func (d *Daemon) load(file string, s stamp, running bool) (*plan.Plan, pipeline.Plugins, error) {
+	d.waits(loadLimit)
+	defer d.waits(0)
+	p, plugins, err := d.set.Load(file)
+	if err == nil {
+		err = d.nameTaken(file, p.Name)
+	}
+	d.mu.Lock()
+	if err != nil {
+		d.refused[file] = refusal{s, firstLine(err)}
+	} else {
+		delete(d.refused, file)
+	}
+	d.mu.Unlock()
+	if err != nil {
+		d.refuse(file, err, running)
+	}
+	return p, plugins, err
+}
+
+// firstLine is what an error says at first, and how much more there is.
+func firstLine(err error) string {
+	var problems *problem.Errors
+	text, more := err.Error(), 0
+	if errors.As(err, &problems) {
+		for i, p := range problems.Problems {
+			if p.Severity == problem.Error {
+				text, more = p.Error(), len(problems.Problems)-i-1
+				break
+			}
+		}
+	}
+	text, _, _ = strings.Cut(text, "\n")
+	if more > 0 {
+		text += fmt.Sprintf(" (and %d more)", more)
+	}
+	return text
+}
+
 func (d *Daemon) nameTaken(file, name string) error {
-	for other, r := range d.runners {
+	for other, r := range d.all() {
 		if other != file && r.name == name {
 			return fmt.Errorf("the name %q is taken by %s; give one of them another name in [pipeline]", name, other)
 		}
@@ -175,63 +253,4 @@ func (d *Daemon) refuse(file string, err error, running bool) {
 	for _, p := range problems.Problems {
 		d.set.Log.Error("pipeline refused: "+rest, "file", file, "problem", p.Error())
 	}
-}
-
-func (d *Daemon) start(ctx context.Context, file string, s stamp, p *plan.Plan, plugins pipeline.Plugins) {
-	inner, cancel := context.WithCancel(ctx)
-	log := d.set.Log.With("pipeline", p.Name)
-	r := &runner{file: file, stamp: s, name: p.Name, cancel: cancel, done: make(chan struct{})}
-	r.pipe = pipeline.New(p, pipeline.Settings{
-		Clock: d.set.Clock, Plugins: plugins, StateDir: filepath.Join(d.set.Config.State, p.Name), Log: log, StopTimeout: d.set.Config.StopTimeout,
-	})
-	d.runners[file] = r
-	log.Info("pipeline starts", "file", file)
-	go func() {
-		defer close(r.done)
-		defer cancel()
-		err := r.pipe.Run(inner)
-		sum := r.pipe.Summary()
-		if err != nil {
-			log.Error("pipeline has failed for good", "error", err)
-			return
-		}
-		log.Info("pipeline has ended", "state", string(r.pipe.State()), "records_in", sum.In, "results", sum.Results, "late", sum.Late, "dead_lettered", sum.DeadLetters)
-	}()
-}
-
-func (r *runner) stop() {
-	r.cancel()
-	<-r.done
-}
-
-// stopAll stops the pipelines side by side and waits for them.
-func (d *Daemon) stopAll() {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for _, r := range d.runners {
-		r.cancel()
-	}
-	for _, r := range d.runners {
-		<-r.done
-	}
-}
-
-// Status is what one pipeline is doing.
-type Status struct {
-	File    string           `json:"file"`
-	Name    string           `json:"name"`
-	State   pipeline.State   `json:"state"`
-	Summary pipeline.Summary `json:"summary"`
-}
-
-// Status lists the pipelines by file.
-func (d *Daemon) Status() []Status {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	var out []Status
-	for _, r := range d.runners {
-		out = append(out, Status{r.file, r.name, r.pipe.State(), r.pipe.Summary()})
-	}
-	sort.Slice(out, func(i, j int) bool { return out[i].File < out[j].File })
-	return out
 }

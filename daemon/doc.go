@@ -16,6 +16,7 @@
 //	8  plugins                 the shipped sources, assigners and sinks; they import sdk only
 //	7  daemon                  all pipelines of one process
 //	6  scenario                `tidemark test` and `tidemark explain`: the engine on virtual time
+//	   admin ◄ admin/api       a running daemon is asked over HTTP: health, metrics, status, state
 //	5  pipeline                one pipeline's life: build from a plan, run, stop, restart with backoff
 //	4  host                    plugin processes: find, pin, start, watch, call
 //	   shard                   a keyed operator over goroutines that share nothing
@@ -29,7 +30,8 @@
 //	   aggregate ◄ window      accumulators · windows, triggers, lateness, firing        pure
 //	   format                  rows to text                                              pure
 //	   sdk                     what plugin authors import
-//	1  state, state/journal, state/deadletter    Pebble store · segment log · refused records
+//	1  notify                  the service manager is told how the daemon does
+//	   state, state/journal, state/deadletter    Pebble store · segment log · refused records
 //	   sdk/wire                both halves of the plugin wire
 //	   rowkey                  keys as bytes, their hashes and groups                    pure
 //	0  problem  clock  failpoint  jsontext  state/keys  sdk/batch  sdk/proto

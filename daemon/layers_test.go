@@ -16,21 +16,22 @@ const module = "github.com/tidemark-stream/tidemark/"
 // layer gives each folder its place; imports of ours go downwards only (daemon/doc.go draws the picture). A new folder gets its
 // line here and there. Two packages of one layer may import each other only where allowed says so.
 var layer = map[string]int{
-	"daemon/problem": 0, "daemon/clock": 0, "daemon/failpoint": 0, "daemon/jsontext": 0, "state/keys": 0, "sdk/batch": 0, "sdk/proto": 0,
+	"daemon/problem": 0, "daemon/clock": 0, "daemon/failpoint": 0, "daemon/jsontext": 0, "daemon/notify": 1, "state/keys": 0, "sdk/batch": 0, "sdk/proto": 0,
 	"state": 1, "state/journal": 1, "state/deadletter": 1, "sdk/wire": 1, "daemon/rowkey": 1,
 	"daemon/decode": 2, "daemon/transform": 2, "daemon/watermark": 2, "daemon/aggregate": 2, "daemon/window": 2, "daemon/format": 2, "sdk": 2,
 	"daemon/config": 3, "daemon/plan": 3, "sdk/sdktest": 3,
 	"daemon/host": 4, "daemon/shard": 4, "daemon/checkpoint": 4, "daemon/deliver": 4,
 	"daemon/pipeline": 5,
-	"daemon/scenario": 6,
-	"daemon":          7,
-	"plugins":         8,
-	"cmd/tidemark":    9,
+	"daemon/scenario": 6, "daemon/admin": 6, "daemon/admin/api": 6,
+	"daemon":       7,
+	"plugins":      8,
+	"cmd/tidemark": 9,
 }
 
 var sameLayer = map[string]bool{
 	"daemon/window -> daemon/aggregate": true, // windows hold accumulators
 	"daemon/plan -> daemon/config":      true, // a plan is made from a config
+	"daemon/admin -> daemon/admin/api":  true, // what is said to clients, in one place
 	"state/journal -> state":            true, // one kind of errors for everything on disk
 	"state/deadletter -> state":         true,
 	"state/deadletter -> state/journal": true, // letters lie in segments of a journal

@@ -15,6 +15,7 @@ import (
 	"github.com/tidemark-stream/tidemark/daemon/clock"
 	"github.com/tidemark-stream/tidemark/daemon/config"
 	"github.com/tidemark-stream/tidemark/daemon/host"
+	"github.com/tidemark-stream/tidemark/daemon/notify"
 	"github.com/tidemark-stream/tidemark/daemon/pipeline"
 	"github.com/tidemark-stream/tidemark/daemon/plan"
 	"github.com/tidemark-stream/tidemark/daemon/problem"
@@ -49,7 +50,12 @@ func (a *app) daemon(ctx context.Context, file string) error {
 		return &exitError{code: exitEnvironment, err: err}
 	}
 	defer h.Close()
-	d := daemon.New(daemon.Settings{Config: cfg, Host: h, Clock: clock.System(), Log: log,
+	manager, err := notify.New(clock.System(), os.Getenv)
+	if err != nil {
+		log.Warn("the service manager is not told how the daemon does", "error", err)
+	}
+	defer manager.Close()
+	d := daemon.New(daemon.Settings{Config: cfg, Host: h, Clock: clock.System(), Log: log, Version: readBuildInfo().Version, Manager: manager,
 		Load: func(file string) (*plan.Plan, pipeline.Plugins, error) {
 			p, view, warnings, err := loadPlan(h, file)
 			for _, w := range warnings {

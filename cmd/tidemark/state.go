@@ -15,6 +15,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/spf13/cobra"
 
+	"github.com/tidemark-stream/tidemark/daemon/admin/api"
 	"github.com/tidemark-stream/tidemark/daemon/checkpoint"
 	"github.com/tidemark-stream/tidemark/daemon/pipeline"
 	"github.com/tidemark-stream/tidemark/state"
@@ -23,14 +24,16 @@ import (
 func (a *app) stateCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "state",
-		Short: "Look into the state of a stopped pipeline",
-		Args:  cobra.NoArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Short: "Look into the state of a pipeline",
+		Long: `Look into the state of a pipeline as its last commit left it. A running daemon whose state directory it is answers through the socket in it, and its
+pipelines do not notice; otherwise the directory is opened.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	var dir string
 	add := func(part, short string) {
-		c := &cobra.Command{Use: part + " [PIPELINE]", Short: short, Args: cobra.MaximumNArgs(1), RunE: func(_ *cobra.Command, args []string) error {
-			return a.stateOf(dir, strings.Join(args, ""), part)
+		c := &cobra.Command{Use: part + " [PIPELINE]", Short: short, Args: cobra.MaximumNArgs(1), RunE: func(cmd *cobra.Command, args []string) error {
+			return a.stateOf(cmd.Context(), dir, strings.Join(args, ""), part)
 		}}
 		c.Flags().StringVar(&dir, "state", "", "state directory, as given to run, or the daemon's")
 		_ = c.MarkFlagRequired("state")
@@ -84,8 +87,20 @@ func readState(dir, name, part string) (r stateReport, err error) {
 }
 
 // stateOf answers `state PART`.
-func (a *app) stateOf(dir, name, part string) error {
-	r, err := readState(dir, name, part)
+func (a *app) stateOf(ctx context.Context, dir, name, part string) error {
+	path, err := pipelineDir(dir, name)
+	if err != nil {
+		return err
+	}
+	var r stateReport
+	held, err := askHolder(ctx, dir, func(ctx context.Context, c *api.Client) error {
+		st, err := c.State(ctx, filepath.Base(path), part)
+		r = stateReport{st.Windows, st.Watermarks, st.Positions}
+		return err
+	})
+	if err == nil && !held {
+		r, err = readState(dir, name, part)
+	}
 	if err != nil {
 		return err
 	}
@@ -144,16 +159,16 @@ func sortedKeys[V any](m map[string]V) []string {
 func (a *app) savepointCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "savepoint",
-		Short: "Keep copies of a stopped pipeline's state, and go back to them",
+		Short: "Keep copies of a pipeline's state, and go back to them",
 		Long: `A savepoint is a copy of a pipeline's state, its journals and its dead letters, with a manifest of what belongs to it. Tables are hard links, so it is
-made at once and costs little room.`,
+made at once and costs little room. A pipeline that a daemon runs goes on meanwhile: the daemon makes the savepoint right behind a commit.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	var dir, to, note string
-	create := &cobra.Command{Use: "create --state DIR --to SAVEPOINT [PIPELINE]", Short: "Make a savepoint of a stopped pipeline", Args: cobra.MaximumNArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
-			return a.savepointCreate(dir, strings.Join(args, ""), to, note)
+	create := &cobra.Command{Use: "create --state DIR --to SAVEPOINT [PIPELINE]", Short: "Make a savepoint of a pipeline", Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.savepointCreate(cmd.Context(), dir, strings.Join(args, ""), to, note)
 		}}
 	create.Flags().StringVar(&dir, "state", "", "state directory, as given to run, or the daemon's")
 	create.Flags().StringVar(&to, "to", "", "directory to make; it must not exist, and lie on the same file system for hard links")
@@ -175,34 +190,51 @@ made at once and costs little room.`,
 // saved are the folders that a savepoint may hold beside the state.
 var saved = []string{pipeline.LettersFolder, pipeline.JournalFolder}
 
-func (a *app) savepointCreate(dir, name, to, note string) error {
+func (a *app) savepointCreate(ctx context.Context, dir, name, to, note string) error {
 	path, err := pipelineDir(dir, name)
 	if err != nil {
 		return err
 	}
-	s, err := state.Open(filepath.Join(path, pipeline.StateFolder), state.Options{MustExist: true})
+	absolute, err := filepath.Abs(to)
 	if err != nil {
-		return classify(err)
+		return &exitError{code: exitEnvironment, err: err}
 	}
-	defer s.Close()
-	st, err := checkpoint.Read(s)
-	if err != nil {
-		return classify(err)
+	var m *state.Manifest
+	held, err := askHolder(ctx, dir, func(ctx context.Context, c *api.Client) (err error) {
+		m, err = c.Savepoint(ctx, filepath.Base(path), api.Savepoint{To: absolute, Note: note})
+		return err
+	})
+	if err == nil && !held {
+		m, err = saveStopped(path, to, note)
 	}
-	with, err := pipeline.SavedFolders(path)
 	if err != nil {
-		return classify(err)
-	}
-	m, err := s.Save(to, state.Manifest{Created: time.Now().UnixMilli(), Pipeline: filepath.Base(path), Note: note, About: map[string]any{"checkpoint": st.Number}}, with)
-	if err != nil {
-		return classify(err)
+		return err
 	}
 	if a.json {
 		a.print(m)
 		return nil
 	}
-	fmt.Fprintf(a.stdout, "%s: checkpoint %d of %s, %d files, %d bytes\n", to, st.Number, m.Pipeline, len(m.Files), m.Size())
+	fmt.Fprintf(a.stdout, "%s: checkpoint %v of %s, %d files, %d bytes\n", to, m.About["checkpoint"], m.Pipeline, len(m.Files), m.Size())
 	return nil
+}
+
+// saveStopped makes a savepoint of a pipeline that does not run.
+func saveStopped(path, to, note string) (*state.Manifest, error) {
+	s, err := state.Open(filepath.Join(path, pipeline.StateFolder), state.Options{MustExist: true})
+	if err != nil {
+		return nil, classify(err)
+	}
+	defer s.Close()
+	st, err := checkpoint.Read(s)
+	if err != nil {
+		return nil, classify(err)
+	}
+	with, err := pipeline.SavedFolders(path)
+	if err != nil {
+		return nil, classify(err)
+	}
+	m, err := s.Save(to, state.Manifest{Created: time.Now().UnixMilli(), Pipeline: filepath.Base(path), Note: note, About: map[string]any{"checkpoint": st.Number}}, with)
+	return m, classify(err)
 }
 
 func (a *app) savepointList(dir string) error {

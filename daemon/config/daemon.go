@@ -24,14 +24,13 @@ type Daemon struct {
 	Plugins     []*PluginPolicy
 }
 
-// defaultAdmin is the address that [admin] has when the file does not say.
-const defaultAdmin = "127.0.0.1:9464"
-
 // Admin is [admin].
 type Admin struct {
-	Address string // "" = nothing is served
-	Token   string // a secret
-	PProf   bool
+	Socket   string // path of the Unix socket; "" = none
+	Address  string // host:port; "" = none
+	Token    string // a secret
+	Insecure bool   // Address may be reached from elsewhere without a token
+	PProf    bool
 }
 
 // Log is [log].
@@ -75,12 +74,10 @@ func ParseDaemon(file string, data []byte, env Env) (*Daemon, problem.List) {
 	if a == nil {
 		a = r.of(nil, SectionAdmin)
 	}
-	d.Admin = Admin{Address: a.str("address"), Token: a.str("token"), PProf: a.boolean("pprof")}
+	d.Admin = Admin{Socket: a.str("socket"), Address: a.str("address"), Token: a.str("token"), Insecure: a.boolean("insecure"), PProf: a.boolean("pprof")}
 	d.Admin.check(a)
-	if d.Admin != (Admin{Address: defaultAdmin}) && r.table.Get("admin") != nil {
-		p := r.text.problem("TM2163", r.table.Get("admin").KeyAt, "[admin] is read and checked, but this version serves nothing on it", "metrics, health and the API come with a later version")
-		p.Severity = problem.Warning
-		r.list.Add(p)
+	if s := d.Admin.Socket; s != "" && !filepath.IsAbs(s) {
+		d.Admin.Socket = filepath.Join(d.State, s)
 	}
 	a.done()
 	g := r.sub("log", SectionLog)
@@ -107,7 +104,7 @@ func (a Admin) check(r *reader) {
 		r.report("TM2192", v.At, `write host:port, as in "127.0.0.1:9464"`, "address %s is no host and port", quote(a.Address))
 		return
 	}
-	if ip := net.ParseIP(host); (ip == nil || !ip.IsLoopback()) && host != "localhost" && a.Token == "" {
-		r.report("TM2193", v.At, `add token = "${TIDEMARK_TOKEN}", or serve on 127.0.0.1`, "address %s can be reached from other machines, and there is no token", quote(a.Address))
+	if ip := net.ParseIP(host); (ip == nil || !ip.IsLoopback()) && host != "localhost" && a.Token == "" && !a.Insecure {
+		r.report("TM2193", v.At, `add token = "${TIDEMARK_TOKEN}", or serve on 127.0.0.1; insecure = true lets everybody read who can reach it`, "address %s can be reached from other machines, and there is no token", quote(a.Address))
 	}
 }

@@ -55,6 +55,9 @@ func (p *Pipeline) visit(ctx context.Context, f func(ctx context.Context, a *att
 	return f(ctx, a)
 }
 
+// Name is the pipeline's name.
+func (p *Pipeline) Name() string { return p.plan.Name }
+
 // Inspect shows the state as the last commit left it, all from one commit. It holds up neither records nor commits. f looks at ctx once in a
 // while: it ends with the attempt. [ErrNotOpen] says that there is none.
 func (p *Pipeline) Inspect(ctx context.Context, f func(ctx context.Context, v *state.View, st *checkpoint.State) error) error {
