@@ -30,6 +30,7 @@ var executables = map[string]string{
 	"source-watermarks":   "tidemark-source-numbers",
 	"periodic-assigner":   "tidemark-assigner-highest",
 	"punctuated-assigner": "tidemark-assigner-marked",
+	"window-plugins":      "tidemark-plugins-trades",
 }
 
 func TestMain(m *testing.M) {
@@ -89,6 +90,7 @@ func TestExamples(t *testing.T) {
 		{"periodic-assigner", "expected.txt", false, "5 results, 2 late"},
 		{"punctuated-assigner", "expected.txt", false, "5 results, 2 late"},
 		{"marker", "expected.txt", false, "5 results, 1 late"},
+		{"window-plugins", "expected.txt", false, "9 records in"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

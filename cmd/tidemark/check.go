@@ -48,7 +48,7 @@ func (a *app) check(files []string, against string) error {
 		case err != nil:
 			return err
 		case !a.json && against == "":
-			fmt.Fprintf(a.stdout, "%s: ok (%d sources, %d transforms, %d sinks)\n", file, len(p.Sources), len(p.Steps), len(p.Sinks))
+			fmt.Fprintf(a.stdout, "%s: ok (%d sources, %d transforms, %d sinks)\n", file, len(p.Sources), p.Transforms(), len(p.Sinks))
 		}
 		if against != "" {
 			if err := a.checkAgainst(p, against); err != nil {

@@ -84,7 +84,7 @@ func pluginKind(text string) (sdk.Kind, error) {
 	if i := slices.Index(kinds, sdk.Kind(text)); i >= 0 {
 		return kinds[i], nil
 	}
-	return "", &exitError{code: exitConfig, err: fmt.Errorf("%q is no kind of plugin; the kinds are source, assigner, transform and sink", text)}
+	return "", &exitError{code: exitConfig, err: fmt.Errorf("%q is no kind of plugin; the kinds are source, assigner, transform, aggregate, window and sink", text)}
 }
 
 // pluginError gives a failure about a plugin its code, its hint and exit code 2.
@@ -153,6 +153,14 @@ func (d described) facts() (out [][2]string) {
 	case sdk.KindTransform:
 		add("reads", or(reads, "nothing but its options"))
 		add("gives", or(fieldList(d.Output), "fields that are known only while it runs"))
+	case sdk.KindAggregate:
+		add("reads", or(reads, "nothing but event times"))
+		add("gives", "one value for each window ("+string(d.Output[0].Type)+")")
+		add("state", "none of its own: the daemon keeps a window's records")
+	case sdk.KindWindow:
+		add("reads", or(reads, "nothing but event times"))
+		add("gives", or(fieldList(d.Output), "fields that are known only while it runs")+", beside the window's keys and bounds")
+		add("state", "none of its own: the daemon keeps a window's records")
 	case sdk.KindSink:
 		add("delivery", string(d.Delivery))
 		takes := "columns"
@@ -174,6 +182,10 @@ func (d described) place() string {
 		return fmt.Sprintf("in [sources.NAME.time] beside assigner = %q", d.Name)
 	case sdk.KindTransform:
 		return fmt.Sprintf("in [transforms.NAME] beside plugin = %q", d.Name)
+	case sdk.KindAggregate:
+		return fmt.Sprintf("in [transforms.NAME.aggregate] as COLUMN = { plugin = %q, … }", d.Name)
+	case sdk.KindWindow:
+		return fmt.Sprintf("in [transforms.NAME] as function = { plugin = %q, … }", d.Name)
 	}
 	return fmt.Sprintf("in [%ss.NAME] beside plugin = %q", d.Kind, d.Name)
 }

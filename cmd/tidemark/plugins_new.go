@@ -25,7 +25,7 @@ func (a *app) pluginsNewCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "new KIND NAME",
 		Short: "Write the beginnings of a plugin in Go: a module that builds, with a test and a pipeline",
-		Long: `Write the beginnings of a source, assigner, transform or sink plugin in Go: a module that builds, whose tests are green, and a pipeline that
+		Long: `Write the beginnings of a source, assigner, transform, aggregate, window function or sink in Go: a module that builds, whose tests are green, and a pipeline that
 runs with it at once.
 
 The module requires the version of this program. In a checkout of tidemark, or with --sdk, it takes the sdk from the checkout instead, through a

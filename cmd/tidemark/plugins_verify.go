@@ -48,7 +48,7 @@ The exit code is 1 when something is wrong.`,
 	cmd.Flags().StringArrayVar(&o.options, "option", nil, "option to open the plugin with, as NAME=VALUE; the value as in a pipeline file, quotes may be left out (may be given several times)")
 	cmd.Flags().StringVar(&o.only, "plugin", "", `"KIND NAME" of one of several plugins in the executable (default: all)`)
 	cmd.Flags().StringArrayVar(&o.args, "arg", nil, "argument for the executable (may be given several times)")
-	cmd.Flags().IntVar(&o.records, "records", 0, "how many records assigners and transforms are tried with (default 200)")
+	cmd.Flags().IntVar(&o.records, "records", 0, "how many records plugins that look at records are tried with (default 200)")
 	cmd.Flags().BoolVar(&o.pin, "pin", false, "try nothing, only print the digest and the lines that pin it")
 	return cmd
 }

@@ -31,6 +31,17 @@ func (s *Step) Component() string {
 	return s.Name
 }
 
+// Transforms is the number of steps as the file has them.
+func (p *Plan) Transforms() int {
+	n := 0
+	for _, s := range p.Steps {
+		if s.Fold == nil {
+			n++
+		}
+	}
+	return n
+}
+
 // ofWindow reads the call of a plugin that works on windows: what the window keeps for it, and the step that follows.
 func (b *builder) ofWindow(t *config.Transform, a *config.Aggregate, kind sdk.Kind, w *Window, in Shape) (aggregate.Spec, bool) {
 	spec := aggregate.Spec{Name: batch.Aside(a.Name), Func: aggregate.RowsFunc, Limit: a.MaxRecords}
@@ -60,11 +71,11 @@ func (b *builder) ofWindow(t *config.Transform, a *config.Aggregate, kind sdk.Ki
 		spec.Args = append(spec.Args, c.Name)
 	}
 	p.Columns = nil
-	name := t.Name + "~" + a.Name
+	name, what := t.Name+"~"+a.Name, "aggregate"
 	if kind == sdk.KindWindow {
-		name = t.Name + "~" + a.Plugin
+		name, what = t.Name+"~"+a.Plugin, "window function"
 	}
-	w.folds = append(w.folds, &Step{Name: name, Type: string(kind), Fold: f, Plugin: &p})
+	w.folds = append(w.folds, &Step{Name: name, Type: what, Fold: f, Plugin: &p})
 	w.folded = append(w.folded, d)
 	return spec, true
 }

@@ -167,7 +167,7 @@ func (w *printer) step(p *Plan, s *Step) {
 	}
 	w.line(1, "rows: %s", s.Output)
 	w.line(1, "gives: %s", readersText(p, s.Name, Main))
-	w.line(1, "errors: %s", readersText(p, s.Name, Errors))
+	w.line(1, "errors: %s", readersText(p, s.Component(), Errors))
 	if s.Window != nil {
 		w.line(1, "late: %s", readersText(p, s.Name, Late))
 	}

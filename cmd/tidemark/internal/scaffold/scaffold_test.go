@@ -57,6 +57,8 @@ var kinds = []struct {
 	{wire.KindAssigner, wire.Marker, ""},
 	{wire.KindSource, "", ""},
 	{wire.KindTransform, "", ""},
+	{wire.KindAggregate, "", ""},
+	{wire.KindWindow, "", ""},
 	{wire.KindSink, "", "out.jsonl"},
 }
 
