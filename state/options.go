@@ -55,6 +55,9 @@ type Options struct {
 	careless bool // tests let the database itself meet the end of the disk
 }
 
+// DefaultSublevels is the default of Options.MaxSublevels.
+const DefaultSublevels = 20
+
 func (o Options) withDefaults() Options {
 	if o.FS == nil {
 		o.FS = vfs.Default
@@ -66,7 +69,7 @@ func (o Options) withDefaults() Options {
 	def(&o.MemTableSize, 8<<20)
 	def(&o.TableEntries, 5000)
 	def(&o.TableBytes, 1<<20)
-	def(&o.MaxSublevels, 20)
+	def(&o.MaxSublevels, DefaultSublevels)
 	def(&o.MaxDebt, 2<<30)
 	def(&o.Reserve, 32<<20)
 	def(&o.Grace, 10*time.Second)

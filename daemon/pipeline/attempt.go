@@ -39,6 +39,8 @@ type attempt struct {
 	box     *letterBox
 	letters *deliver.Letters
 	budget  *deliver.Budget
+	memory  *memory
+	settled *settled
 	lanes   []*lane
 	stages  map[string]*stageNode
 	sinks   map[string]*sinkNode
@@ -68,6 +70,7 @@ type stageNode struct {
 	stage    *shard.Stage
 	valve    *watermark.Valve // with several inputs
 	deltas   []*state.Delta   // one for each shard
+	stores   []*shardStore    // the same; nil where the operator does not read the store
 	output   *stageOutput
 	main     *port
 	writer   *letterWriter

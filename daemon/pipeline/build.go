@@ -36,6 +36,8 @@ func (p *Pipeline) build(ctx context.Context) (_ *attempt, err error) {
 	}()
 	a.stopAsked, a.askStop = context.WithCancel(hard)
 	a.pool = newPool(a.workers)
+	a.memory, a.settled = newMemory(p.plan.State.Memory, a.coord.want), newSettled()
+	a.memory.parts = windowParts(p.plan, a.shards)
 	var names []string
 	for _, s := range p.plan.Sources {
 		names = append(names, s.Name)
@@ -274,6 +276,7 @@ func (a *attempt) makeStage(s *plan.Step) error {
 	cfg := shard.Config{
 		Name: s.Name, Inputs: a.graph.inputs[s.Name], Shards: a.shards, Clock: a.p.set.Clock, Manual: a.p.set.Drive != nil, Watermark: batch.NoWatermark,
 		Downstream: n.output,
+		Held:       a.memory.change,
 		Snapshot:   func(barrier uint64, i int, op window.Operator) error { return a.snapshot(n, barrier, i, op) },
 		Aligned: func(barrier uint64, w int64) error {
 			if isProbe(barrier) {
@@ -289,6 +292,9 @@ func (a *attempt) makeStage(s *plan.Step) error {
 	switch {
 	case s.Window != nil:
 		cfg.KeyFields, cfg.ProcessingTime = s.Window.Keys, usesClock(s.Window.Spec)
+		if err := a.setFold(n); err != nil {
+			return err
+		}
 		cfg.NewOperator = func(_ int, out *window.Output) (window.Operator, error) {
 			layout, err := aggregate.New(s.Window.Aggregates)
 			if err != nil {

@@ -49,6 +49,9 @@ type coordinator struct {
 	// with nothing to do does not touch the disk. nil: cuts are always made.
 	progress func() uint64
 
+	// least is the pause that the last commit leaves to the next that nobody waits for; set by commit.
+	least time.Duration
+
 	contributions chan contribution
 	wanted        chan struct{} // results wait for a commit
 	over          chan struct{} // closed when all sources have ended or stopped: one last cut
@@ -96,8 +99,9 @@ func (c *coordinator) want() {
 // run makes cuts until the last one is committed (nil), ctx is done (nil), or one fails.
 func (c *coordinator) run(ctx context.Context) error {
 	last, stands := c.clock.Now(), uint64(0)
+	ended := last
 	for {
-		final, ordered, err := c.pause(ctx, last)
+		final, ordered, err := c.pause(ctx, last, ended)
 		if err != nil {
 			return quiet(ctx, err)
 		}
@@ -113,6 +117,7 @@ func (c *coordinator) run(ctx context.Context) error {
 			stands = now
 		}
 		err = c.once(ctx, probe)
+		ended = c.clock.Now()
 		if ordered != nil {
 			told := err
 			if told == nil && ordered.then != nil {
@@ -176,14 +181,14 @@ func (c *coordinator) orderThen(ctx, life context.Context, then func() error) er
 	}
 }
 
-// pause waits until the next cut is due, or ordered.
-func (c *coordinator) pause(ctx context.Context, last time.Time) (final bool, ordered *order, err error) {
+// pause waits until the next cut is due, or ordered. last is when the last one was asked for, ended when it had been made.
+func (c *coordinator) pause(ctx context.Context, last, ended time.Time) (final bool, ordered *order, err error) {
 	var due, early <-chan time.Time
 	wanted := c.wanted
 	if c.manual {
 		wanted = nil
 	} else {
-		timer := c.clock.NewTimer(max(0, c.interval-c.clock.Since(last)))
+		timer := c.clock.NewTimer(max(0, c.interval-c.clock.Since(last), c.least-c.clock.Since(ended)))
 		defer timer.Stop()
 		due = timer.C()
 	}

@@ -121,6 +121,9 @@ func (a *attempt) gate(ctx context.Context) error {
 	defer context.AfterFunc(a.stopAsked, cancel)()
 	err := a.budget.Wait(wait)
 	if err == nil {
+		err = a.memory.wait(wait)
+	}
+	if err == nil {
 		err = a.log.Gate(wait)
 	}
 	if a.stopAsked.Err() != nil && ctx.Err() == nil {

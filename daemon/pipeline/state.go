@@ -166,12 +166,20 @@ func (a *attempt) restoreStage(n *stageNode, cfg shard.Config) (err error) {
 	for i := range cfg.Shards {
 		first, last, ok := rowkey.Range(i, cfg.Shards)
 		if !ok {
-			n.deltas = append(n.deltas, &state.Delta{})
+			n.deltas, n.stores = append(n.deltas, &state.Delta{}), append(n.stores, nil)
 			continue
 		}
 		hashes := keys.Hashes{First: first, Last: last}
 		n.deltas = append(n.deltas, state.NewDelta(hashes))
 		op := n.stage.Operator(i)
+		store, reads, err := a.attach(n, op, hashes)
+		if err != nil {
+			return fmt.Errorf("restore the state: %w", err)
+		}
+		n.stores = append(n.stores, store)
+		if reads {
+			continue
+		}
 		if err := a.store.ScanOperator(n.operator, hashes, op.Restore); err != nil {
 			return fmt.Errorf("restore the state: %w", err)
 		}
@@ -187,6 +195,12 @@ func (a *attempt) snapshot(n *stageNode, barrier uint64, i int, op window.Operat
 	}
 	d := n.deltas[i]
 	d.Reset()
+	if store := n.stores[i]; store != nil {
+		store.barrier = barrier
+		if a.memory.over() {
+			op.(window.Spiller).Shrink()
+		}
+	}
 	op.Snapshot(d.Bind(n.operator))
 	return a.coord.contribute(a.ctx, barrier, func(c *cut) { c.deltas = append(c.deltas, d) })
 }
@@ -246,11 +260,14 @@ func (a *attempt) commit(ctx context.Context, c *cut) error {
 			}
 		}
 	}
+	a.memory.taken()
 	failpoint.Hit(failpoint.CommitCut)
 	stats, err := a.log.Commit(ctx, out)
 	if err != nil {
 		return err
 	}
+	a.settled.reach(c.barrier)
+	a.coord.least = a.pace(stats)
 	a.p.commits.add(Commit{stats.Number, a.p.set.Clock.Now()}, int64(stats.Bytes), c.taken, stats.Took)
 	for _, p := range c.parts {
 		p.Committed()

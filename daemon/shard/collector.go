@@ -22,6 +22,16 @@ func (s *Stage) collect(ctx context.Context) error {
 			}
 		}
 		m := replies[0].message
+		if slices.ContainsFunc(replies, func(r *reply) bool { return r.more }) {
+			err := s.stream(ctx, m, replies, watermark)
+			if n := len(m.marks); n > 0 {
+				watermark = m.marks[n-1].Watermark
+			}
+			if err != nil || ctx.Err() != nil {
+				return ignoreCancel(ctx, err)
+			}
+			continue
+		}
 		var err error
 		late = late[:0]
 		for _, r := range replies {
@@ -245,16 +255,24 @@ func onlyOne(replies []*reply, rows int) *reply {
 }
 
 func (s *Stage) giveBack(m *Message, replies []*reply) {
+	for i, r := range replies {
+		s.giveBackReply(i, r)
+	}
+	s.giveBackMessage(m)
+}
+
+func (s *Stage) giveBackReply(shard int, r *reply) {
+	r.message = nil
+	if r.results != nil {
+		r.results.Reset()
+	}
+	s.workers[shard].free <- r
+}
+
+func (s *Stage) giveBackMessage(m *Message) {
 	if m.batch != nil {
 		m.batch.Release()
 		m.batch = nil
-	}
-	for i, r := range replies {
-		r.message = nil
-		if r.results != nil {
-			r.results.Reset()
-		}
-		s.workers[i].free <- r
 	}
 	if m.kind == rowsMessage && m.index != nil {
 		s.free.Put(m)

@@ -34,6 +34,7 @@ type reply struct {
 	results  *batch.Batch
 	segments []segment
 	late     []uint32
+	more     bool // another reply to the same message follows
 }
 
 // segment is a window.Segment with its step: rows before the k-th mark are step 2k, the mark itself is step 2k+1.

@@ -27,6 +27,12 @@ type worker struct {
 	counts  Counts
 	nextDue atomic.Int64 // earliest processing-time alarm
 
+	spiller window.Spiller // the operator, if it is one
+	ctx     context.Context
+	reply   *reply // that the operator fills
+	step    uint32 // of the call that it is in
+	held    int64  // bytes that the stage was told of
+
 	ended    bool      // the watermark is at the end of input
 	nextLive time.Time // when it is worth while to count what is held
 }
@@ -50,6 +56,9 @@ func newWorker(s *Stage, id int) (*worker, error) {
 		return nil, err
 	}
 	w.op = op
+	if w.spiller, _ = op.(window.Spiller); w.spiller != nil {
+		w.out.Overflow = w.overflow
+	}
 	w.in, w.replies, w.free = make(chan *Message, runAhead), make(chan *reply, runAhead), make(chan *reply, 2*runAhead)
 	for range cap(w.free) {
 		w.free <- &reply{}
@@ -66,6 +75,7 @@ func (w *worker) run(ctx context.Context) (err error) {
 			err = fmt.Errorf("shard %d of %s: panic: %v\n%s", w.id, w.stage.cfg.Name, p, debug.Stack())
 		}
 	}()
+	w.ctx = ctx
 	w.publish(true)
 	for {
 		var m *Message
@@ -81,14 +91,14 @@ func (w *worker) run(ctx context.Context) (err error) {
 			return nil
 		}
 		if err := w.process(m, r); err != nil {
-			return err
+			return ignoreCancel(ctx, err)
 		}
 		w.publish(m.kind == clockMessage)
 		if m.kind == barrierMessage {
 			w.countLive()
 		}
 		select {
-		case w.replies <- r:
+		case w.replies <- w.reply:
 		case <-ctx.Done():
 			return nil
 		}
@@ -96,18 +106,12 @@ func (w *worker) run(ctx context.Context) (err error) {
 }
 
 func (w *worker) process(m *Message, r *reply) error {
-	r.message, r.segments, r.late = m, r.segments[:0], r.late[:0]
-	if r.results == nil {
-		r.results = batch.Get()
-	}
-	w.out.Results, w.out.Late, w.out.Segments = r.results, r.late, w.out.Segments[:0]
+	w.begin(m, r)
 	switch m.kind {
 	case rowsMessage:
-		w.rows(m, r)
+		w.rows(m)
 	case clockMessage:
-		w.out.Place = 0
-		w.op.AdvanceProcessingTime(m.now)
-		w.take(r, 0)
+		w.advanceClock(m.now)
 	case barrierMessage:
 		if w.stage.cfg.Snapshot != nil {
 			if err := w.stage.cfg.Snapshot(m.barrier, w.id, w.op); err != nil {
@@ -115,26 +119,77 @@ func (w *worker) process(m *Message, r *reply) error {
 			}
 		}
 	}
-	r.late, r.results = w.out.Late, w.out.Results
-	w.counts.Late.Add(int64(len(r.late)))
-	w.counts.Results.Add(int64(r.results.N))
+	w.finish()
 	w.counts.Silent.Store(int64(w.out.Silent))
+	if w.spiller == nil {
+		return nil
+	}
+	if held := w.spiller.Held(); held != w.held && w.stage.cfg.Held != nil {
+		w.stage.cfg.Held(held - w.held)
+		w.held = held
+	}
+	if err := w.spiller.Err(); err != nil {
+		return fmt.Errorf("shard %d of %s: %w", w.id, w.stage.cfg.Name, err)
+	}
 	return nil
 }
 
+// begin gives the operator an empty reply to fill.
+func (w *worker) begin(m *Message, r *reply) {
+	r.message, r.segments, r.late, r.more = m, r.segments[:0], r.late[:0], false
+	if r.results == nil {
+		r.results = batch.Get()
+	}
+	w.reply = r
+	w.out.Results, w.out.Late, w.out.Segments = r.results, r.late, w.out.Segments[:0]
+}
+
+// finish takes what the operator has filled in.
+func (w *worker) finish() {
+	r := w.reply
+	r.late, r.results = w.out.Late, w.out.Results
+	w.counts.Late.Add(int64(len(r.late)))
+	w.counts.Results.Add(int64(r.results.N))
+}
+
+// overflow sends what the operator has emitted so far, in the middle of a call, and gives it another reply. It is window.Output's Overflow: a
+// window that is larger than memory goes out piece by piece, as fast as it is taken.
+func (w *worker) overflow() bool {
+	w.take(w.step)
+	w.finish()
+	m := w.reply.message
+	w.reply.more = true
+	select {
+	case w.replies <- w.reply:
+	case <-w.ctx.Done():
+		return false
+	}
+	select {
+	case r := <-w.free:
+		w.begin(m, r)
+		return true
+	case <-w.ctx.Done():
+		return false
+	}
+}
+
+func (w *worker) advanceClock(now int64) {
+	w.out.Place, w.step = 0, 0
+	w.op.AdvanceProcessingTime(now)
+	w.take(0)
+}
+
 // rows walks through a batch: rows up to a mark, the mark, rows up to the next.
-func (w *worker) rows(m *Message, r *reply) {
+func (w *worker) rows(m *Message) {
 	var index []uint32
 	if m.index != nil {
 		index = m.index[w.id]
 	}
 	w.counts.Rows.Add(int64(len(index)))
 	if m.now != 0 {
-		w.out.Place = 0
-		w.op.AdvanceProcessingTime(m.now)
-		w.take(r, 0)
+		w.advanceClock(m.now)
 	}
-	step := uint32(0)
+	w.step = 0
 	for _, mark := range m.marks {
 		n := len(index)
 		if n > 0 && index[n-1] >= mark.After {
@@ -142,23 +197,25 @@ func (w *worker) rows(m *Message, r *reply) {
 		}
 		if n > 0 {
 			w.op.Process(window.Rows{Batch: m.batch, Index: index[:n], Keys: &m.keys})
-			w.take(r, step)
+			w.take(w.step)
 			index = index[n:]
 		}
 		w.out.Place = mark.After
+		w.step++
 		w.op.AdvanceWatermark(mark.Watermark)
 		w.ended = mark.Watermark == batch.EndOfInput
-		w.take(r, step+1)
-		step += 2
+		w.take(w.step)
+		w.step++
 	}
 	if len(index) > 0 {
 		w.op.Process(window.Rows{Batch: m.batch, Index: index, Keys: &m.keys})
-		w.take(r, step)
+		w.take(w.step)
 	}
 }
 
 // take tags what the last call fired with its step.
-func (w *worker) take(r *reply, step uint32) {
+func (w *worker) take(step uint32) {
+	r := w.reply
 	for _, s := range w.out.Segments {
 		r.segments = append(r.segments, segment{step, s})
 	}

@@ -43,7 +43,9 @@ type Config struct {
 	// Snapshot is called by each shard's goroutine when a barrier passes it.
 	Snapshot func(barrier uint64, shard int, op window.Operator) error
 	// Aligned is called once for each barrier, when all inputs have brought it, with the stage's watermark.
-	Aligned    func(barrier uint64, watermark int64) error
+	Aligned func(barrier uint64, watermark int64) error
+	// Held is told by each shard how many bytes more (or less) its windows take than it said before; of operators that can tell. nil: nobody asks.
+	Held       func(change int64)
 	Downstream Downstream
 	// Watermark is where the stage stands at the start: batch.NoWatermark, or what a checkpoint says.
 	Watermark int64

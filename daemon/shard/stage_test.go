@@ -257,15 +257,7 @@ func TestCuttingIntoBatchesAndShardsChangesNothing(t *testing.T) {
 					for _, f := range end {
 						f()
 					}
-					// Late rows of a message come before its results, so the two are compared apart.
-					late, rest := "", ""
-					for _, line := range lines {
-						if strings.HasPrefix(line, "late") {
-							late += line + "\n"
-						} else {
-							rest += strings.TrimPrefix(line, "results")
-						}
-					}
+					late, rest := apart(lines)
 					return late + rest
 				}
 			}
@@ -278,6 +270,19 @@ func TestCuttingIntoBatchesAndShardsChangesNothing(t *testing.T) {
 		}
 		require.Equal(rt, run(1, nil, 0), run(rapid.IntRange(1, 4).Draw(rt, "shards"), cuts, rapid.IntRange(1, 9).Draw(rt, "result rows")))
 	})
+}
+
+// apart takes late rows and results apart, which come in another order when messages are cut otherwise: late rows of a message come before its
+// results.
+func apart(lines []string) (late, rest string) {
+	for _, line := range lines {
+		if strings.HasPrefix(line, "late") {
+			late += line + "\n"
+		} else {
+			rest += strings.TrimPrefix(line, "results")
+		}
+	}
+	return late, rest
 }
 
 func TestABarrierWaitsForAllInputs(t *testing.T) {
