@@ -3,6 +3,7 @@
 package jsontext
 
 import (
+	"encoding/binary"
 	"math"
 	"strconv"
 	"unicode/utf8"
@@ -27,6 +28,9 @@ func AppendString(dst, s []byte) []byte {
 		c := s[i]
 		if plain[c] {
 			i++
+			for i+8 <= len(s) && plain8(binary.LittleEndian.Uint64(s[i:])) {
+				i += 8
+			}
 			continue
 		}
 		if c >= utf8.RuneSelf {
@@ -41,6 +45,14 @@ func AppendString(dst, s []byte) []byte {
 		start = i
 	}
 	return append(append(dst, s[start:]...), '"')
+}
+
+// plain8 tells whether eight bytes all stand for themselves; it may say no where they do, never yes where they do not. A byte's top bit is
+// set in the sum below if the byte is not ASCII, a control character, a quote or a backslash.
+func plain8(v uint64) bool {
+	const ones, tops = 0x0101010101010101, 0x8080808080808080
+	quote, slash := v^'"'*ones, v^'\\'*ones
+	return (v|(v-0x20*ones)|(quote-ones)|(slash-ones))&tops == 0
 }
 
 func appendEscape(dst []byte, c byte) []byte {
@@ -74,6 +86,9 @@ func AppendFloat(dst []byte, f float64) []byte {
 		return append(dst, "Infinity"...)
 	case math.IsInf(f, -1):
 		return append(dst, "-Infinity"...)
+	}
+	if dst, ok := appendShort(dst, f); ok {
+		return dst
 	}
 	if abs := math.Abs(f); abs == 0 || abs >= 1e-6 && abs < 1e21 {
 		return strconv.AppendFloat(dst, f, 'f', -1, 64)
