@@ -41,7 +41,7 @@ func (p *panes) Snapshot(w StateWriter) {
 			continue
 		}
 		n.stored, d.pending = true, true
-		slices.Sort(t.dirty)
+		t.orderDirty()
 		for _, e := range t.dirty {
 			t.mem[e] &^= dirtyMark
 			tag, key := t.key(e, &buf)

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"math"
 	"math/bits"
+	"slices"
 
 	"github.com/tidemark-stream/tidemark/daemon/aggregate"
 	"github.com/tidemark-stream/tidemark/daemon/rowkey"
@@ -363,6 +364,22 @@ func (t *table) mark(at uint32, mark uint64) bool {
 	}
 	t.mem[at] |= mark
 	return true
+}
+
+// orderDirty puts dirty in the order of the entries, which is that of hashes but for what probing has moved. Where many entries have changed,
+// walking over all of them is quicker than sorting those.
+func (t *table) orderDirty() {
+	if len(t.dirty)*8*t.stride < len(t.mem) {
+		slices.Sort(t.dirty)
+		return
+	}
+	dirty := t.dirty[:0]
+	for e := 0; e < len(t.mem); e += t.stride {
+		if t.mem[e]&dirtyMark != 0 {
+			dirty = append(dirty, uint32(e))
+		}
+	}
+	t.dirty = dirty
 }
 
 // touch notes that an entry differs from what the last snapshot has.
