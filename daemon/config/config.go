@@ -63,6 +63,7 @@ type Restart struct {
 	Backoff     time.Duration
 	MaxBackoff  time.Duration
 	MaxAttempts int // 0 = for ever
+	MaxCrashes  int // 0 = for ever
 	ResetAfter  time.Duration
 }
 

@@ -26,7 +26,7 @@ func (c *Config) readOperation(root *reader) {
 	c.DeadLetters = DeadLetters{MaxSize: r.size("max_size"), MaxAge: r.duration("max_age")}
 	r.done()
 	r = table("restart", SectionRestart)
-	c.Restart = Restart{Backoff: r.duration("backoff"), MaxBackoff: r.duration("max_backoff"), MaxAttempts: clampInt(r.integer("max_attempts")), ResetAfter: r.duration("reset_after")}
+	c.Restart = Restart{Backoff: r.duration("backoff"), MaxBackoff: r.duration("max_backoff"), MaxAttempts: clampInt(r.integer("max_attempts")), MaxCrashes: clampInt(r.integer("max_crashes")), ResetAfter: r.duration("reset_after")}
 	r.ordered("backoff", &c.Restart.Backoff, "max_backoff", &c.Restart.MaxBackoff)
 	r.done()
 }

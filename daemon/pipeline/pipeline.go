@@ -150,7 +150,9 @@ func (p *Pipeline) start(err error) error {
 // committed (nil), or until it fails for good.
 func (p *Pipeline) Run(ctx context.Context) error {
 	r := p.plan.Restart
-	pause := r.Backoff
+	backoff := host.Backoff{Min: r.Backoff, Max: r.MaxBackoff, ResetAfter: r.ResetAfter, Limit: r.MaxAttempts}
+	crashes := host.Backoff{ResetAfter: r.ResetAfter, Limit: r.MaxCrashes}
+	convicted := 0
 	for {
 		begun := p.set.Clock.Now()
 		end, err := p.attempt(ctx)
@@ -162,10 +164,18 @@ func (p *Pipeline) Run(ctx context.Context) error {
 			p.enter(Failed, err)
 			return fmt.Errorf("stop: %w", err)
 		}
-		if r.ResetAfter > 0 && p.set.Clock.Since(begun) >= r.ResetAfter {
-			p.tries, pause = 0, r.Backoff
+		lasted := p.set.Clock.Since(begun)
+		wait, again := backoff.Failed(lasted, rand.Float64())
+		p.tries = backoff.Failures()
+		if n := p.convicted(); n != convicted { // the reason for these failures has been found
+			convicted = n
+			crashes.Reset()
 		}
-		p.tries++
+		if host.Crash(err) == nil {
+			crashes.Reset()
+		} else if _, more := crashes.Failed(lasted, 0); !more {
+			again, err = false, &CrashLoopError{Failures: crashes.Failures(), Err: err}
+		}
 		var permanent *permanentError
 		if p.set.Drive != nil {
 			p.enter(Failed, err)
@@ -175,12 +185,11 @@ func (p *Pipeline) Run(ctx context.Context) error {
 			p.enter(Failed, err)
 			return failed
 		}
-		if errors.As(err, &permanent) || r.MaxAttempts > 0 && p.tries >= r.MaxAttempts {
+		if errors.As(err, &permanent) || !again {
 			p.enter(Failed, err)
 			return err
 		}
 		p.enter(Waiting, err)
-		wait := time.Duration(float64(pause) * (0.75 + 0.5*rand.Float64()))
 		p.set.Log.Error("pipeline failed; it goes on from its last commit", "error", err, "attempt", p.tries, "pause", wait.Round(time.Millisecond).String())
 		timer := p.set.Clock.NewTimer(wait)
 		select {
@@ -190,8 +199,30 @@ func (p *Pipeline) Run(ctx context.Context) error {
 			p.enter(Stopped, nil)
 			return nil
 		}
-		pause = min(2*pause, max(r.MaxBackoff, r.Backoff))
 	}
+}
+
+// CrashLoopError is why a pipeline stays failed whose plugin has crashed again and again.
+type CrashLoopError struct {
+	Failures int   // in a row
+	Err      error // the last one
+}
+
+func (e *CrashLoopError) Error() string {
+	return fmt.Sprintf("%v; that was failure %d in a row of a plugin, so it is not started again (max_crashes in [restart]); mend the plugin, then restart the pipeline", e.Err, e.Failures)
+}
+
+func (e *CrashLoopError) Unwrap() error { return e.Err }
+
+// convicted is how many records have been found to end plugins.
+func (p *Pipeline) convicted() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	n := 0
+	for _, w := range p.wards {
+		n += w.convicted()
+	}
+	return n
 }
 
 func (p *Pipeline) enter(s State, err error) {

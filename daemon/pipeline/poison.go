@@ -43,6 +43,7 @@ type ward struct {
 	alone    recordID // with which the plugin failed last, if it had only one
 	times    int      // and how often in a row
 	convicts map[recordID]*verdict
+	found    int // how many there were in all
 }
 
 // recordID is a hash over a record and its place.
@@ -146,10 +147,17 @@ func (w *ward) failed(ctx context.Context, err error) {
 	if w.times >= 2 {
 		delete(w.suspects, last)
 		w.alone, w.times = 0, 0
+		w.found++
 		w.convicts[last] = &verdict{message: fmt.Sprintf("%s has failed again and again when it had this record: %v", w.what, err)}
 		w.log.Error("a record has ended a plugin twice by itself; it is refused from now on", "component", w.what, "error", err)
 	}
 	w.look()
+}
+
+func (w *ward) convicted() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.found
 }
 
 func (w *ward) look() { w.watchful.Store(len(w.suspects)+len(w.convicts) > 0) }
