@@ -54,8 +54,9 @@ func pipelineReference() string {
 	b.WriteString("# The file of a pipeline\n\n" + written + `
 One file is one pipeline: a graph of named components, wired by ` + "`inputs`" + `. A source brings records in, transforms work on them, sinks carry
 results out. Every component has a main output, which is called by its name alone, and named ports. ` + "`clicks.errors`" + ` gives a row for each record that could
-not be decoded, has no usable timestamp, or failed: reason, message, component, source, partition, position, event_time, raw. ` + "`per_user.late`" + `, of a
-window, gives the records that came too late, as they came to the window, with _source, _partition, _position and _event_time. What comes out of these
+not be decoded, has no usable timestamp, or failed: reason, message, component, source, partition, position, event_time, raw, and raw_base64 where raw is
+not UTF-8. ` + "`per_user.late`" + `, of a window, gives the records that came too late, as they came to the window, with _source, _partition, _position, _event_time
+and _reason ("late"). What comes out of these
 ports and nobody reads is kept in the store of dead letters. A sink whose template or columns name ` + "`_watermark`" + ` gets the watermark at which
 each row passes.
 

@@ -1,8 +1,10 @@
 package pipeline
 
 import (
+	"encoding/base64"
 	"slices"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/tidemark-stream/tidemark/daemon/deliver"
 	"github.com/tidemark-stream/tidemark/daemon/format"
@@ -105,6 +107,9 @@ func (w *letterWriter) refused(b *batch.Batch) error {
 	return w.send(b)
 }
 
+// codeLate is the reason of every record on a late port.
+const codeLate = "late"
+
 // late hands on rows that were late for all their windows: as letters to the box, or as the records they are to whoever reads the port.
 func (w *letterWriter) late(b *batch.Batch, rows []uint32, watermark int64) error {
 	source, partition := w.places.find(b.Source, b.Partition)
@@ -114,7 +119,7 @@ func (w *letterWriter) late(b *batch.Batch, rows []uint32, watermark int64) erro
 	}
 	w.letters = w.letters[:0]
 	for _, r := range rows {
-		w.letters = append(w.letters, w.row(b, int(r), source, partition, "late", "all windows of this record have closed", watermark))
+		w.letters = append(w.letters, w.row(b, int(r), source, partition, codeLate, "all windows of this record have closed", watermark))
 	}
 	return w.send(b)
 }
@@ -124,7 +129,7 @@ func lateRows(b *batch.Batch, rows []uint32, source, partition string) *batch.Ba
 	f := b.Fork()
 	f.Sel = append(make([]uint32, 0, len(rows)), rows...)
 	f.Marks = nil
-	for _, text := range []struct{ name, value string }{{"_source", source}, {"_partition", partition}} {
+	for _, text := range []struct{ name, value string }{{"_source", source}, {"_partition", partition}, {"_reason", codeLate}} {
 		off := len(f.Extra)
 		f.Extra = append(f.Extra, text.value...)
 		c := f.AddColumn(text.name)
@@ -181,7 +186,7 @@ func (w *letterWriter) send(b *batch.Batch) error {
 func lettersBatch(letters []deadletter.Letter, from *batch.Batch) *batch.Batch {
 	b := batch.Get()
 	b.Source, b.Partition = from.Source, from.Partition
-	names := []string{"reason", "message", "component", "source", "partition", "position", "event_time", "raw"}
+	names := []string{"reason", "message", "component", "source", "partition", "position", "event_time", "raw", "raw_base64"}
 	for _, name := range names {
 		b.AddColumn(name)
 	}
@@ -201,6 +206,11 @@ func lettersBatch(letters []deadletter.Letter, from *batch.Batch) *batch.Batch {
 			b.Columns[6].SetNull(i)
 		}
 		b.SetString(&b.Columns[7], i, l.Raw)
+		if utf8.Valid(l.Raw) {
+			b.Columns[8].SetMissing(i)
+		} else {
+			b.SetText(&b.Columns[8], i, batch.String, base64.StdEncoding.EncodeToString(l.Raw))
+		}
 		b.Times[i] = l.EventTime
 	}
 	return b

@@ -188,17 +188,18 @@ func (s Shape) merge(o Shape) Shape {
 	return out
 }
 
-// DeadLetterShape is the shape of the port errors: one row for each record that went no further.
+// DeadLetterShape is the shape of the port errors: one row for each record that went no further. raw_base64 is there only where raw is no
+// UTF-8, and would lose bytes as text.
 func DeadLetterShape() Shape {
 	return Shape{Fields: []Field{
 		{"reason", "string"}, {"message", "string"}, {"component", "string"}, {"source", "string"}, {"partition", "string"},
-		{"position", "int"}, {"event_time", "timestamp"}, {"raw", "string"},
+		{"position", "int"}, {"event_time", "timestamp"}, {"raw", "string"}, {"raw_base64", "string"},
 	}}
 }
 
 // LateFields are added to the rows of the port late, which are otherwise as they came to the window.
 func LateFields() []Field {
-	return []Field{{"_source", "string"}, {"_partition", "string"}, {"_position", "int"}, {"_event_time", "timestamp"}}
+	return []Field{{"_source", "string"}, {"_partition", "string"}, {"_position", "int"}, {"_event_time", "timestamp"}, {"_reason", "string"}}
 }
 
 func (s Shape) late() Shape {

@@ -1,0 +1,48 @@
+package pipeline_test
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Whoever reads a port gets the record's own bytes, also where they are no text, and why it is there.
+func TestRefusedRecordsKeepTheirBytesAndLateOnesTheirReason(t *testing.T) {
+	r := newRig(t)
+	bad := "caf\xe9 1"
+	text := strings.Replace(fmt.Sprintf(clicks, r.file("in", "a 1", bad, "no-time", "a 20", "a 2"), "5s"), `delimiter = " ",`, `delimiter = " ", invalid_utf8 = "reject",`, 1)
+	r.run(text + `
+[sinks.errors]
+plugin = "capture"
+as = "errors"
+inputs = ["clicks.errors"]
+[sinks.late]
+plugin = "capture"
+as = "late"
+inputs = ["per_user.late"]
+`)
+	rows := r.got("errors")
+	require.Len(t, rows, 2)
+	var first struct {
+		Reason string `json:"reason"`
+		Raw    string `json:"raw"`
+		Base64 string `json:"raw_base64"`
+	}
+	require.NoError(t, json.Unmarshal([]byte(rows[0]), &first))
+	require.Equal(t, "invalid_utf8", first.Reason)
+	require.Equal(t, "caf\ufffd 1", first.Raw)
+	raw, err := base64.StdEncoding.DecodeString(first.Base64)
+	require.NoError(t, err)
+	require.Equal(t, bad, string(raw))
+	require.Contains(t, rows[1], `"raw":"no-time"`)
+	require.NotContains(t, rows[1], "raw_base64", "text needs none")
+
+	late := r.got("late")
+	require.Len(t, late, 1)
+	require.Contains(t, late[0], `"user":"a","ts":2`)
+	require.Contains(t, late[0], `"_reason":"late"`)
+}
