@@ -52,7 +52,8 @@ type crashRig struct {
 	url     string
 	tables  string // the schema of this rig's tables
 	sql     func(string) [][]string
-	left    int // records of the file that are not in it yet
+	left    int    // records of the file that are not in it yet
+	memory  string // for windows; "": as much as there is by itself
 }
 
 const crashFiles = `
@@ -230,8 +231,12 @@ func newCrashRig(t *testing.T, db *pgtest.Server, schema string, records []strin
 
 func (r *crashRig) pipelines(follow bool) {
 	r.t().Helper()
-	r.write("files.toml", strings.NewReplacer("FOLLOW", strconv.FormatBool(follow), "SCHEMA", r.tables).Replace(crashFiles))
-	r.write("replay.toml", strings.ReplaceAll(crashReplay, "SCHEMA", r.tables))
+	state := ""
+	if r.memory != "" {
+		state = "\n[state]\nmemory = \"" + r.memory + "\"\n"
+	}
+	r.write("files.toml", strings.NewReplacer("FOLLOW", strconv.FormatBool(follow), "SCHEMA", r.tables).Replace(crashFiles)+state)
+	r.write("replay.toml", strings.ReplaceAll(crashReplay, "SCHEMA", r.tables)+state)
 }
 
 func (r *crashRig) t() *testing.T { return r.trial.T }

@@ -29,7 +29,7 @@ func number(t *testing.T, name string, otherwise int64) int64 {
 
 // TestCrash kills the program, and sometimes a plugin of it, at random moments until it has been done often enough, lets it finish, and
 // compares all that it has written with what a run without any of that has written (I1, I2, I3). Between two lives the number of
-// processors changes, and with it the number of shards.
+// processors changes, and with it the number of shards, and so does the memory for windows: in some lives they are all on disk.
 func TestCrash(t *testing.T) {
 	kills := int(number(t, "CRASH_KILLS", 50))
 	if testing.Short() {
@@ -60,6 +60,8 @@ func TestCrash(t *testing.T) {
 			if p != nil && !(p.code == exitConfig && strings.Contains(p.err.String(), "signal: killed")) {
 				t.Fatalf("the program has ended by itself: exit code %d\n%s\n%s", p.code, brief(p.err.String()), repeat)
 			}
+			r.memory = []string{"", "64KiB"}[rng.IntN(2)]
+			r.pipelines(true)
 			p = r.life(fmt.Sprint("GOMAXPROCS=", 1+rng.IntN(4)))
 		}
 		shortly(rng, 250*time.Millisecond)
