@@ -117,7 +117,7 @@ func (f *csvFormat) quoted(row span, p int) (v span, next int, problem string) {
 	for at := start; ; {
 		n := bytes.IndexByte(text[at:], f.quote)
 		if n < 0 {
-			return v, 0, fmt.Sprintf("the quote at byte %d is not closed; a record with line breaks needs a source that cuts csv records", p+1)
+			return v, 0, fmt.Sprintf("the quote that opens at byte %d is never closed, up to the end of the input or within max_record; each line behind it is read on its own (quoted line breaks need a source that cuts csv records)", p+1)
 		}
 		at += n
 		switch {

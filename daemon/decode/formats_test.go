@@ -3,6 +3,7 @@ package decode
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -62,8 +63,8 @@ func TestCSVRows(t *testing.T) {
 		{"\xef\xbb\xbf1,2", `"1" | "2"`},
 		{`"1" ,2`, "malformed: something follows the closing quote at byte 3"},
 		{`1,2"3`, "malformed: a quote stands inside an unquoted value at byte 4"},
-		{`1,"2`, "malformed: the quote at byte 3 is not closed; a record with line breaks needs a source that cuts csv records"},
-		{`1,2,"3`, "malformed: the quote at byte 5 is not closed; a record with line breaks needs a source that cuts csv records"},
+		{`1,"2`, neverClosed(3)},
+		{`1,2,"3`, neverClosed(5)},
 		{``, "empty: the row is empty"},
 		{" \t\r", "empty: the row is empty"},
 		{"\xff,2", `invalid_utf8: byte 1 (0xff) is not valid UTF-8; invalid_utf8 = "replace" puts U+FFFD there`},
@@ -72,7 +73,7 @@ func TestCSVRows(t *testing.T) {
 	checkRows(t, spec, []rowCase{
 		{`1,2"3`, `"1" | "2\"3"`},
 		{`"1" ,2"`, `"1\" ,2" | -`},
-		{`"1" ,2`, "malformed: the quote at byte 1 is not closed; a record with line breaks needs a source that cuts csv records"},
+		{`"1" ,2`, neverClosed(1)},
 		{`"1" x",2`, `"1\" x" | "2"`},
 	})
 	spec.Quote, spec.Delimiter = "'", ";"
@@ -489,4 +490,8 @@ func FuzzText(f *testing.F) {
 			}
 		}
 	})
+}
+
+func neverClosed(at int) string {
+	return fmt.Sprintf("malformed: the quote that opens at byte %d is never closed, up to the end of the input or within max_record; each line behind it is read on its own (quoted line breaks need a source that cuts csv records)", at)
 }

@@ -1,6 +1,7 @@
 package format
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -119,7 +120,7 @@ func (f *Formatter) Reads() []string {
 }
 
 // Append formats the selected rows of in and appends them to out as raw rows that end with a line feed. in is only read. The rows that
-// a template cannot be applied to are left out and returned, by their number in in.
+// a template cannot be applied to, and those whose record cannot take changes, are left out and returned, by their number in in.
 func (f *Formatter) Append(out, in *batch.Batch) (bad []batch.BadRow) {
 	out.Trailer = 1
 	if len(out.Offsets) == 0 {
@@ -137,7 +138,11 @@ func (f *Formatter) Append(out, in *batch.Batch) (bad []batch.BadRow) {
 		}
 		data, err := f.row(out.Data, in, row)
 		if err != nil {
-			bad = append(bad, batch.BadRow{Row: uint32(row), Code: "template", Message: err.Error()})
+			code := "template"
+			if errors.Is(err, errNoObject) {
+				code = "not_an_object"
+			}
+			bad = append(bad, batch.BadRow{Row: uint32(row), Code: code, Message: err.Error()})
 			continue
 		}
 		out.Data = append(data, '\n')
@@ -166,7 +171,7 @@ func (f *Formatter) row(dst []byte, in *batch.Batch, row int) ([]byte, error) {
 		return append(dst, in.Row(row)...), nil
 	default:
 		if f.whole != nil {
-			return f.appendWhole(dst, in, row), nil
+			return f.appendWhole(dst, in, row)
 		}
 		return f.appendJSON(dst, in, row), nil
 	}

@@ -2,6 +2,7 @@ package format
 
 import (
 	"encoding/json"
+	"errors"
 	"slices"
 
 	"github.com/tidemark-stream/tidemark/sdk/batch"
@@ -29,17 +30,20 @@ func NewWhole(o Options, w Whole) (*Formatter, error) {
 	return f, nil
 }
 
-// appendWhole appends a record with its changes. Where the record is no object (a number, an array, text) the row is what Set has.
-func (f *Formatter) appendWhole(dst []byte, in *batch.Batch, row int) []byte {
+// errNoObject is why a record cannot be written with changes: it is a number, an array, text, or null.
+var errNoObject = errors.New("the record is no JSON object, so there are no fields in it that could be set, renamed or dropped")
+
+// appendWhole appends a record with its changes, or fails with errNoObject. A row that has no record at all is what Set has.
+func (f *Formatter) appendWhole(dst []byte, in *batch.Batch, row int) ([]byte, error) {
 	var object []byte
 	if c := f.columns[0]; c != nil && c.Kinds[row] == batch.JSON {
 		object = in.Text(c.Bits[row])
 	}
 	if len(f.whole.Set) == 0 && len(f.whole.Drop) == 0 && object != nil {
-		return appendPlain(dst, in, batch.JSON, f.columns[0].Bits[row])
+		return appendPlain(dst, in, batch.JSON, f.columns[0].Bits[row]), nil
 	}
-	if first := blanks(object, 0); first == len(object) || object[first] != '{' {
-		object = nil
+	if first := blanks(object, 0); object != nil && (first == len(object) || object[first] != '{') {
+		return dst, errNoObject
 	}
 	dst = append(dst, '{')
 	empty := true
@@ -94,7 +98,7 @@ func (f *Formatter) appendWhole(dst []byte, in *batch.Batch, row int) []byte {
 			put(i)
 		}
 	}
-	return append(dst, '}')
+	return append(dst, '}'), nil
 }
 
 // members yields the name and the text ("name": value) of each member of a valid JSON object.

@@ -67,6 +67,7 @@ func (s *Splitter) openQuote(data []byte, from, end int) bool {
 	for q := from; q < end; {
 		if q == s.start || s.delim[data[q-1]] {
 			s.quoted, s.scan = true, q+1
+			s.opened = s.base + int64(q)
 			return true
 		}
 		q += 1 + index(data[q+1:end], s.quote)

@@ -66,6 +66,7 @@ type Splitter struct {
 	base         int64  // place in the stream of the current batch's Data[0], or of carry[0] between batches
 	start, scan  int    // in Data: where the unfinished record begins, and up to where it was looked at
 	quoted       bool   // CSV: scan is inside quotes
+	opened       int64  // CSV: the place in the stream of the quote that opened them
 	plainUntil   int64  // CSV: a record that begins before this place ends at its first line feed, see csv.go
 	skipping     bool   // inside an over-long record
 	skipped      int64  // its length so far
@@ -237,7 +238,11 @@ func (s *Splitter) End(b *batch.Batch, last End) (done bool) {
 		return true
 	}
 	if last == RejectLast {
-		s.reject(b, Partial, fmt.Sprintf("the stream ended after %d bytes of this record", len(rest)), rest, int64(len(rest)), s.At())
+		message := fmt.Sprintf("the stream ended after %d bytes of this record", len(rest))
+		if s.quoted {
+			message += fmt.Sprintf(", inside the value whose quote opens at byte %d", s.opened-s.At()+1)
+		}
+		s.reject(b, Partial, message, rest, int64(len(rest)), s.At())
 		s.base += int64(len(rest)) // so that Place is the end of the stream
 		b.Data = b.Data[:s.start]
 		s.scan, s.quoted = s.start, false

@@ -303,3 +303,20 @@ func BenchmarkCut(b *testing.B) {
 		})
 	}
 }
+
+// Where a stream ends inside quotes, the reject says where they open, in a later chunk and a later batch as well.
+func TestTheRejectOfAnOpenQuoteSaysWhereItOpens(t *testing.T) {
+	s, err := New(Options{Kind: CSV}, Place{})
+	require.NoError(t, err)
+	b := batch.Get()
+	for _, chunk := range []string{"1,\"x\ny\",2\n3,", "\"a\nb", "\nc"} {
+		s.Begin(b)
+		require.False(t, s.Cut(b, copy(s.Room(b, len(chunk)), chunk)))
+		s.Finish(b)
+	}
+	s.Begin(b)
+	require.True(t, s.End(b, RejectLast))
+	require.Len(t, b.Rejects, 1)
+	require.Equal(t, "the stream ended after 8 bytes of this record, inside the value whose quote opens at byte 3", b.Rejects[0].Message)
+	require.Equal(t, "3,\"a\nb\nc", string(b.Rejects[0].Data))
+}
