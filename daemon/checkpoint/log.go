@@ -195,6 +195,14 @@ func (l *Log) look() state.Pressure {
 	return p
 }
 
+// Open is true when Gate would return at once.
+func (l *Log) Open() bool {
+	l.mu.Lock()
+	full := l.full
+	l.mu.Unlock()
+	return full == nil && !l.busy.Load()
+}
+
 // Gate returns at once when more input may be taken, and otherwise waits: while the disk is full, and while the database is far behind.
 // It returns early with the error of the store or of ctx. It is cheap when it is open: ask before each batch.
 func (l *Log) Gate(ctx context.Context) error {

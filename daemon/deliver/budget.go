@@ -22,6 +22,9 @@ func NewBudget(limit int64) *Budget { return &Budget{limit: limit, relief: make(
 // Used is the number of bytes that wait.
 func (b *Budget) Used() int64 { return b.used.Load() }
 
+// Open is true when Wait would return at once.
+func (b *Budget) Open() bool { return b.used.Load() <= b.limit }
+
 // Wait returns at once when more input may be taken, and otherwise when that is so, or with the error of ctx. It is cheap: ask before
 // each batch.
 func (b *Budget) Wait(ctx context.Context) error {

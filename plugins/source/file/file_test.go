@@ -3,6 +3,7 @@ package file
 import (
 	"bytes"
 	"compress/gzip"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 	"github.com/tidemark-stream/tidemark/plugins/source/sourcetest"
 	"github.com/tidemark-stream/tidemark/sdk/wire"
 	"go.uber.org/goleak"
+	"pgregory.net/rapid"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -217,6 +219,28 @@ func TestAFileThatIsGoneHoldsNobodyBack(t *testing.T) {
 	again := read(t, paths(filepath.Join(dir, "*")), restored...)
 	require.True(t, again.Of(a).Ended)
 	require.Contains(t, again.Log(), "is gone that was not read to its end")
+}
+
+// A position is written without encoding/json, which must see the same in it.
+func TestPositionsAreTheirJSON(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := position{
+			ID: id{rapid.Uint64().Draw(t, "device"), rapid.Uint64().Draw(t, "inode")}, Packed: rapid.Bool().Draw(t, "packed"),
+			Head:  fingerprint{rapid.IntRange(0, headBytes).Draw(t, "head"), rapid.Uint64().Draw(t, "hash")},
+			Guard: fingerprint{rapid.IntRange(0, headBytes).Draw(t, "guard"), rapid.Uint64().Draw(t, "hash")},
+			Size:  rapid.Int64Range(0, 9).Draw(t, "size"),
+		}
+		p.Offset, p.LinesUntil = rapid.Int64Min(0).Draw(t, "offset"), rapid.Int64Range(0, 9).Draw(t, "lines")
+		text := p.encode()
+		var j positionJSON
+		require.NoError(t, json.Unmarshal(text, &j))
+		want, err := json.Marshal(j)
+		require.NoError(t, err)
+		require.Equal(t, string(want), string(text))
+		back, err := decodePosition(text)
+		require.NoError(t, err)
+		require.Equal(t, p, back)
+	})
 }
 
 func TestPositionsAreReadBack(t *testing.T) {

@@ -30,15 +30,30 @@ type positionJSON struct {
 	Size   int64  `json:"size,omitempty"`
 }
 
+// encode writes a positionJSON; one is written for each batch, so nothing but the result is allocated.
 func (p position) encode() []byte {
-	b, err := json.Marshal(positionJSON{
-		Offset: p.Offset, Lines: p.LinesUntil, ID: pair(p.ID.device, p.ID.inode), Head: p.Head.text(), Guard: p.Guard.text(),
-		Packed: p.Packed, Size: p.Size,
-	})
-	if err != nil {
-		panic(err) // numbers and texts
+	b := append(make([]byte, 0, 160), `{"at":`...)
+	b = strconv.AppendInt(b, p.Offset, 10)
+	if p.LinesUntil != 0 {
+		b = strconv.AppendInt(append(b, `,"lines":`...), p.LinesUntil, 10)
 	}
-	return b
+	b = appendPair(b, `,"id":"`, p.ID.device, p.ID.inode)
+	b = appendPair(b, `,"head":"`, uint64(p.Head.n), p.Head.hash)
+	b = appendPair(b, `,"guard":"`, uint64(p.Guard.n), p.Guard.hash)
+	if p.Packed {
+		b = append(b, `,"packed":true`...)
+	}
+	if p.Size != 0 {
+		b = strconv.AppendInt(append(b, `,"size":`...), p.Size, 10)
+	}
+	return append(b, '}')
+}
+
+// appendPair writes two numbers as unpair reads them, behind what begins their field.
+func appendPair(dst []byte, field string, a, b uint64) []byte {
+	dst = strconv.AppendUint(append(dst, field...), a, 16)
+	dst = strconv.AppendUint(append(dst, ':'), b, 16)
+	return append(dst, '"')
 }
 
 func decodePosition(text []byte) (p position, err error) {
@@ -66,10 +81,6 @@ func decodePosition(text []byte) (p position, err error) {
 	}
 	return p, nil
 }
-
-func (f fingerprint) text() string { return pair(uint64(f.n), f.hash) }
-
-func pair(a, b uint64) string { return strconv.FormatUint(a, 16) + ":" + strconv.FormatUint(b, 16) }
 
 func unpair(text string) (a, b uint64, err error) {
 	if text == "" {
