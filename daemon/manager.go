@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
-	"github.com/tidemark-stream/tidemark/daemon/admin"
 	"github.com/tidemark-stream/tidemark/daemon/pipeline"
+	"github.com/tidemark-stream/tidemark/sdk"
 )
 
 // How often the start is looked at, and the service manager asked for more time during a start or a stop.
@@ -84,7 +84,7 @@ func (d *Daemon) begun(ctx context.Context) bool {
 	ask, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
 	for _, m := range d.set.Host.Metrics(ask) {
-		if m.Gauge && m.Name == admin.Listening && m.Value == 0 {
+		if m.Gauge && m.Name == sdk.Listening && m.Value == 0 {
 			return false
 		}
 	}

@@ -18,6 +18,7 @@ type explainOptions struct {
 	records []int
 	source  string
 	late    bool
+	state   string
 }
 
 func (a *app) explainCommand() *cobra.Command {
@@ -29,12 +30,20 @@ func (a *app) explainCommand() *cobra.Command {
 dropped, and what is late.
 
 With --input the file's records go through the pipeline, whose sinks are replaced, and the sources do not end. Then it answers why a
-window has not given its result (--window KEY@START), what became of a record (--record N) and why records were late (--late).`,
+window has not given its result (--window KEY@START), what became of a record (--record N) and why records were late (--late).
+
+With --state the daemon that has the state directory answers for a pipeline that it runs: what the window waits for that a time lies in.`,
 		Example: `  tidemark explain examples/quickstart/pipeline.toml
   tidemark explain p.toml --input clicks.json --window alice@2026-01-01T12:00:00Z
-  tidemark explain p.toml --input clicks=a.json --input clicks=b.json --late`,
+  tidemark explain p.toml --input clicks=a.json --input clicks=b.json --late
+  tidemark explain clicks --state /var/lib/tidemark --window 2026-01-01T12:00:00Z`,
 		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error { return a.explain(cmd.Context(), args[0], o) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if o.state != "" {
+				return a.explainRunning(cmd.Context(), o.state, args[0], o)
+			}
+			return a.explain(cmd.Context(), args[0], o)
+		},
 	}
 	f := cmd.Flags()
 	f.StringArrayVar(&o.inputs, "input", nil, "a file to be read, as SOURCE=PATH, or PATH where there is one source (may be given several times; each file is a partition)")
@@ -42,6 +51,7 @@ window has not given its result (--window KEY@START), what became of a record (-
 	f.StringVar(&o.step, "step", "", "the transform that --window means, where there are several with windows")
 	f.IntSliceVar(&o.records, "record", nil, "what became of the N-th record of the input")
 	f.StringVar(&o.source, "source", "", "the source that --record means, where there are several")
+	f.StringVar(&o.state, "state", "", "ask the daemon with this state directory about its pipeline, whose name stands instead of FILE: what does the window wait for that --window TIME lies in")
 	f.BoolVar(&o.late, "late", false, "why was each late record late")
 	return cmd
 }

@@ -18,7 +18,7 @@ import (
 //
 // Plugins are processes of their own, as they are for users.
 func TestTrials(t *testing.T) {
-	all := slices.Concat(timeTrials, windowTrials, formatTrials, socketTrials, pluginTrials, stateTrials, serviceTrials)
+	all := slices.Concat(timeTrials, windowTrials, formatTrials, socketTrials, pluginTrials, stateTrials, serviceTrials, daemonTrials)
 	var names []string
 	for _, c := range all {
 		names = append(names, c.name)

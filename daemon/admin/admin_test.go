@@ -298,10 +298,11 @@ func TestWhatIsMissingIsNamed(t *testing.T) {
 		{func() { s.starting = "it reads files" }, []string{"it reads files"}},
 		{func() { s.starting, s.refused = "", []api.Refused{{File: "b.toml", Why: "b.toml:1:1: no"}} }, []string{"refused: b.toml:1:1: no"}},
 		{func() { s.refused[0].Running = true }, nil},
-		{func() { s.gauges = []wire.InstanceMetric{metric(admin.Listening, 0, place)} }, []string{"p: source in does not listen yet"}},
-		{func() { s.gauges = []wire.InstanceMetric{metric(admin.Connected, 0, place)} }, []string{"p: source in is not connected: to the broker"}},
-		{func() { s.gauges = []wire.InstanceMetric{metric(admin.Connected, 1, place)} }, nil},
-		{func() { s.gauges = []wire.InstanceMetric{metric(admin.Connected, 0, wire.Place{Pipeline: "q"})} }, nil},
+		{func() { s.gauges = []wire.InstanceMetric{metric(sdk.Listening, 0, place)} }, []string{"p: source in does not listen yet"}},
+		{func() { s.gauges = []wire.InstanceMetric{metric(sdk.Connected, 0, place)} }, []string{"p: source in is not connected"}},
+		{func() { s.gauges = []wire.InstanceMetric{metric(sdk.Connected, 1, place)} }, nil},
+		{func() { s.gauges = []wire.InstanceMetric{metric(sdk.Found, 0, place)} }, []string{"p: source in finds nothing to read"}},
+		{func() { s.gauges = []wire.InstanceMetric{metric(sdk.Connected, 0, wire.Place{Pipeline: "q"})} }, nil},
 		{func() { s.gauges = []wire.InstanceMetric{metric("connections", 0, place)} }, nil},
 	} {
 		s.change(c.change)

@@ -71,8 +71,23 @@ var (
 	commitCount = family(counter, "checkpoints_total", "Commits made.", "pipeline")
 	commitBytes = family(counter, "checkpoint_bytes_total", "Bytes that commits have written.", "pipeline")
 	commitLast  = family(gauge, "checkpoint_last_timestamp_seconds", "When the last commit was made.", "pipeline")
-	commitTimes = prometheus.NewDesc("tidemark_checkpoint_duration_seconds", "From the order for a barrier to the end of the commit; processing goes on meanwhile.", []string{"pipeline"}, nil)
+	commitTimes = prometheus.NewDesc(commitTimesName, commitTimesHelp, []string{"pipeline"}, nil)
 )
+
+const (
+	commitTimesName = "tidemark_checkpoint_duration_seconds"
+	commitTimesHelp = "From the order for a barrier to the end of the commit; processing goes on meanwhile."
+)
+
+// families lists them all.
+var families = []*metric{
+	buildInfo, refusedNow, pipelineState, pipelineReady, pipelineRestarts, pipelineBytes,
+	deadLettered, pipelineLag, pipelineMark, sourceIn, sourceOut, sourceRejected,
+	sourceMarkers, sourceIgnored, sourceTooFar, sourceSuspect, sourceParts, stepIn,
+	stepOut, stepFiltered, stepRejected, stepLate, stepSilent, stepFirings,
+	stepOpen, sinkRows, sinkRefused, sinkWaiting, commitCount, commitBytes,
+	commitLast,
+}
 
 // collector reads all numbers anew for each scrape, so that nothing is kept twice and nothing is counted on the way of a record.
 type collector struct{ s *Server }

@@ -8,13 +8,8 @@ import (
 
 	"github.com/tidemark-stream/tidemark/daemon/admin/api"
 	"github.com/tidemark-stream/tidemark/daemon/pipeline"
+	"github.com/tidemark-stream/tidemark/sdk"
 	"github.com/tidemark-stream/tidemark/sdk/wire"
-)
-
-// Gauges by which a plugin says how it stands with the outside: 0 is no, and everything else yes. A plugin that sets neither counts as fine.
-const (
-	Listening = "listening" // its port is open
-	Connected = "connected" // what it talks to answers
 )
 
 // askPlugins is how long plugins have to say what their gauges are. One that does not answer is its supervisor's business.
@@ -41,10 +36,12 @@ func missing(p *pipeline.Pipeline, gauges []wire.InstanceMetric) []string {
 			continue
 		}
 		switch m.Name {
-		case Listening:
+		case sdk.Listening:
 			why = append(why, fmt.Sprintf("%s %s does not listen yet", m.Kind, m.Place.Component))
-		case Connected:
-			why = append(why, fmt.Sprintf("%s %s is not connected: %s", m.Kind, m.Place.Component, m.Help))
+		case sdk.Connected:
+			why = append(why, fmt.Sprintf("%s %s is not connected", m.Kind, m.Place.Component))
+		case sdk.Found:
+			why = append(why, fmt.Sprintf("%s %s finds nothing to read", m.Kind, m.Place.Component))
 		}
 	}
 	return why

@@ -138,6 +138,11 @@ func (f *follower) look() error {
 	if err != nil {
 		f.tell(err)
 	}
+	found := 1.0
+	if err != nil && len(files)+len(f.tails) == 0 { // a pattern that names no file yet is no fault, a name is
+		found = 0
+	}
+	f.out.Gauge(sdk.Found, "the files that are named are there", found)
 	f.files = files
 	f.watch()
 	there := map[*tail]bool{}

@@ -49,6 +49,7 @@ type job struct {
 var _ sdk.Acker = (*source)(nil)
 
 func newSource(c Config) *source {
+	c.Gauge(sdk.Listening, "the port is open", 0)
 	return &source{Config: c, queue: make(chan *job, c.MaxWaiting), stopped: make(chan struct{})}
 }
 
@@ -80,6 +81,7 @@ func (s *source) Run(ctx context.Context, out *sdk.SourceContext[[]byte]) error 
 	}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(ln) }()
+	out.Gauge(sdk.Listening, "the port is open", 1)
 	out.Logger().Info("listening", "listen", ln.Addr().String())
 	err = s.forward(ctx, part, served)
 	close(s.stopped) // requests that wait are answered now

@@ -40,6 +40,7 @@ func (s *source) connect(ctx context.Context, out *sdk.SourceContext[[]byte]) er
 		log.Info("connected", "local", conn.LocalAddr().String(), "tries", tries+1)
 		tries = 0
 		out.Gauge("connections", "open connections", 1)
+		s.stands(true)
 		heard := &hearing{Conn: conn}
 		err = s.read(ctx, heard, part, out.Framing())
 		out.Gauge("connections", "open connections", 0)
@@ -51,6 +52,7 @@ func (s *source) connect(ctx context.Context, out *sdk.SourceContext[[]byte]) er
 		if !s.Reconnect {
 			return part.End()
 		}
+		s.stands(false)
 		out.Env.Count("connections_lost_total", "connections that ended", 1)
 		// A server that takes connections only to drop them is not tried at full speed.
 		if heard.something {

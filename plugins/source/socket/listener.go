@@ -29,6 +29,7 @@ func (s *source) listen(ctx context.Context, out *sdk.SourceContext[[]byte]) err
 	}
 	log := out.Logger().With("listen", ln.Addr().String())
 	log.Info("listening")
+	s.stands(true)
 	ctx, cancel := context.WithCancelCause(ctx)
 	var wg sync.WaitGroup
 	defer wg.Wait()

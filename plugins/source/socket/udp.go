@@ -28,6 +28,7 @@ func (s *source) datagrams(ctx context.Context, out *sdk.SourceContext[[]byte]) 
 	if err := conn.SetReadBuffer(int(s.ReceiveBuffer)); err != nil {
 		out.Logger().Warn("the system does not give so large a receive buffer", "receive_buffer", int64(s.ReceiveBuffer), "error", err)
 	}
+	s.stands(true)
 	out.Logger().Info("listening", "listen", conn.LocalAddr().String())
 	unhook := context.AfterFunc(ctx, func() { _ = conn.Close() })
 	defer unhook()
