@@ -17,8 +17,12 @@ import (
 	"github.com/tidemark-stream/tidemark/sdk"
 )
 
-// servePlugin serves the shipped plugins when the daemon has started this binary for that.
+// servePlugin serves the shipped plugins, or guards plugins, when the daemon has started this binary for that.
 func servePlugin() bool {
+	if len(os.Args) == 2 && os.Args[1] == host.GuardCommand {
+		host.Guard(os.Stdin)
+		return true
+	}
 	if len(os.Args) < 2 || os.Args[1] != host.ServeCommand {
 		return false
 	}
@@ -40,7 +44,7 @@ func (a *app) host(log hclog.Logger) (*host.Host, error) {
 			return nil, &exitError{code: exitEnvironment, err: fmt.Errorf("plugin directory: %s is a file", dir)}
 		}
 	}
-	h, err := host.New(host.Settings{Shipped: plugins.All(), Dirs: a.pluginDirs, Log: log})
+	h, err := host.New(host.Settings{Shipped: plugins.All(), Dirs: a.pluginDirs, GuardArgs: []string{host.GuardCommand}, Log: log})
 	if err != nil {
 		return nil, &exitError{code: exitEnvironment, err: err}
 	}

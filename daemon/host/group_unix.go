@@ -2,7 +2,13 @@
 
 package host
 
-import "syscall"
+import (
+	"os/exec"
+	"syscall"
+)
+
+// outOfGroup puts a process into a group of its own that outlives us.
+func outOfGroup(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
 // killGroup kills a process and, if it has a group of its own, everything it has started.
 func killGroup(pid int, group bool) {

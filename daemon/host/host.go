@@ -33,6 +33,10 @@ type Settings struct {
 	Executable string
 	ServeArgs  []string
 
+	// GuardArgs start the same binary so that it calls [Guard]: it ends what plugins have started when the daemon is killed. nil: there is
+	// no guard, and only the plugins themselves end then.
+	GuardArgs []string
+
 	RuntimeDir string       // where the folder for sockets is made; default: the system's folder for temporary files
 	Log        hclog.Logger // default: nothing is logged
 	Clock      clock.Clock  // default: the system's
@@ -57,6 +61,7 @@ type Host struct {
 	clock      clock.Clock
 	dir        string // for sockets, 0700
 	spawner    *spawner
+	guard      *guard
 
 	startTimeout, callTimeout, healthInterval, healthTimeout time.Duration
 
@@ -109,6 +114,10 @@ func New(s Settings) (*Host, error) {
 		return nil, err
 	}
 	h.spawner = newSpawner()
+	h.guard = &guard{log: h.log}
+	if s.GuardArgs != nil {
+		h.guard.path, h.guard.args = h.executable, s.GuardArgs
+	}
 	return h, nil
 }
 
@@ -186,6 +195,7 @@ func (h *Host) Close() error {
 	}
 	wg.Wait()
 	h.spawner.close()
+	h.guard.close()
 	return os.RemoveAll(h.dir)
 }
 

@@ -27,6 +27,10 @@ import (
 var pluginDir string
 
 func TestMain(m *testing.M) {
+	if len(os.Args) == 2 && os.Args[1] == GuardCommand {
+		Guard(os.Stdin)
+		os.Exit(0)
+	}
 	if plugin := os.Getenv(daemonKey); plugin != "" {
 		beDaemon(plugin)
 	}

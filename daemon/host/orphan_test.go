@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -22,11 +23,11 @@ const daemonKey = "HOST_TEST_DAEMON"
 
 // beDaemon is that daemon: it tells the plugin's process number and lives on.
 func beDaemon(plugin string) {
-	h, err := New(Settings{})
+	h, err := New(Settings{GuardArgs: []string{GuardCommand}})
 	if err != nil {
 		panic(err)
 	}
-	v := h.Plugins([]*config.PluginPolicy{{Kind: "source", Name: "numbers", Path: plugin}}, "")
+	v := h.Plugins([]*config.PluginPolicy{{Kind: "source", Name: "numbers", Path: plugin, Env: map[string]string{"MISBEHAVE": os.Getenv("MISBEHAVE"), "NOTE": os.Getenv("NOTE")}}}, "")
 	s, err := v.OpenSource(context.Background(), wire.SourceOpen{Plugin: "numbers", Options: []byte(`{"forever":true,"pause":"1ms"}`)}, OwnProcess)
 	if err != nil {
 		panic(err)
@@ -68,6 +69,64 @@ func TestNoOrphansWhenTheDaemonIsKilled(t *testing.T) {
 	require.DirExists(t, words[1])
 	newHost(t, Settings{RuntimeDir: dir})
 	require.NoDirExists(t, words[1], "the next daemon removes what the killed one has left")
+}
+
+// What a plugin has started is told of neither by the kernel nor by a pipe; the guard ends it.
+func TestNoGrandchildrenWhenTheDaemonIsKilled(t *testing.T) {
+	self, err := os.Executable()
+	require.NoError(t, err)
+	dir, err := os.MkdirTemp("", "orphans-")
+	require.NoError(t, err)
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	note := filepath.Join(dir, "note")
+	daemon := exec.Command(self)
+	daemon.Env = append(os.Environ(), daemonKey+"="+executable(), "TMPDIR="+dir, "MISBEHAVE=child", "NOTE="+note)
+	daemon.Stderr = os.Stderr
+	out, err := daemon.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, daemon.Start())
+	_, err = bufio.NewReader(out).ReadString('\n')
+	require.NoError(t, err)
+	text, err := os.ReadFile(note)
+	require.NoError(t, err)
+	var live []int
+	for _, word := range strings.Fields(string(text)) {
+		pid, err := strconv.Atoi(word)
+		require.NoError(t, err)
+		if !gone(pid) { // one process was asked what it is, and has ended
+			live = append(live, pid)
+		}
+	}
+	require.Len(t, live, 2, "the plugin, and what it has started")
+	require.NoError(t, daemon.Process.Kill())
+	_ = daemon.Wait()
+	for _, pid := range live {
+		require.Eventually(t, func() bool { return gone(pid) }, 10*time.Second, 10*time.Millisecond, "%d of %v lives on", pid, live)
+	}
+}
+
+// The guard kills the groups that it was told of and not told of again, and nothing else.
+func TestTheGuardEndsTheGroupsThatAreLeft(t *testing.T) {
+	var group []*exec.Cmd
+	for range 2 {
+		cmd := exec.Command("sleep", "1000")
+		outOfGroup(cmd)
+		require.NoError(t, cmd.Start())
+		t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+		group = append(group, cmd)
+	}
+	self, err := os.Executable()
+	require.NoError(t, err)
+	guarding := exec.Command(self, GuardCommand)
+	in, err := guarding.StdinPipe()
+	require.NoError(t, err)
+	require.NoError(t, guarding.Start())
+	left, ended := group[0].Process.Pid, group[1].Process.Pid
+	fmt.Fprintf(in, "+%d\n+%d\nnonsense\n\n-%d\n+0\n+1\n", left, ended, ended)
+	require.NoError(t, in.Close())
+	require.NoError(t, guarding.Wait())
+	require.Error(t, group[0].Wait())
+	require.False(t, gone(ended))
 }
 
 // Where the kernel cannot help, the pipe alone ends a plugin whose daemon is gone.

@@ -102,7 +102,7 @@ func (p *process) shake(ctx context.Context, cmd *exec.Cmd, stdin bool) error {
 		timeout = p.policy.StartTimeout
 	}
 	printed := func(line string) { p.log.Info("the plugin has printed a line", "line", line) }
-	p.runner = newProcessRunner(cmd, !stdin, p.policy, p.host.spawner, p.host.clock, printed)
+	p.runner = newProcessRunner(cmd, !stdin, p.policy, p.host.spawner, p.host.guard, p.host.clock, printed)
 	p.client = goplugin.NewClient(&goplugin.ClientConfig{
 		HandshakeConfig:  goplugin.HandshakeConfig{MagicCookieKey: wire.CookieKey, MagicCookieValue: wire.CookieValue},
 		VersionedPlugins: map[int]goplugin.PluginSet{wire.ProtocolVersion: {wire.PluginSetName: clientHalf{}}},

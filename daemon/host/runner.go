@@ -26,6 +26,7 @@ type processRunner struct {
 	group   bool
 	policy  *config.PluginPolicy
 	spawner *spawner
+	guard   *guard
 	clock   clock.Clock
 
 	stdout *io.PipeReader // the handshake
@@ -54,9 +55,9 @@ const drainAfterExit = 500 * time.Millisecond
 // endGrace is how long a process that has closed its standard output may take to end.
 const endGrace = 300 * time.Millisecond
 
-func newProcessRunner(cmd *exec.Cmd, group bool, policy *config.PluginPolicy, s *spawner, c clock.Clock, log func(line string)) *processRunner {
+func newProcessRunner(cmd *exec.Cmd, group bool, policy *config.PluginPolicy, s *spawner, g *guard, c clock.Clock, log func(line string)) *processRunner {
 	r, w := io.Pipe()
-	return &processRunner{cmd: cmd, group: group, policy: policy, spawner: s, clock: c, stdout: r, exited: make(chan struct{}), drained: make(chan struct{}),
+	return &processRunner{cmd: cmd, group: group, policy: policy, spawner: s, guard: g, clock: c, stdout: r, exited: make(chan struct{}), drained: make(chan struct{}),
 		filter: &stdoutFilter{out: w, log: log, over: make(chan struct{})}, stderr: &stderrTail{over: make(chan struct{})}}
 }
 
@@ -85,6 +86,9 @@ func (r *processRunner) Start(context.Context) error {
 		return err
 	}
 	r.pid.Store(int64(r.cmd.Process.Pid))
+	if r.group {
+		r.guard.tell("+", r.cmd.Process.Pid)
+	}
 	if r.aborted.Load() {
 		r.kill()
 	}
@@ -120,6 +124,7 @@ func (r *processRunner) watch() {
 	waitExit(r.cmd.Process.Pid)
 	if r.group {
 		killGroup(r.cmd.Process.Pid, true) // the number is still taken, so this reaches nobody else
+		r.guard.tell("-", r.cmd.Process.Pid)
 	}
 	r.err = r.cmd.Wait()
 	close(r.exited)
