@@ -45,7 +45,7 @@ func (a *app) daemon(ctx context.Context, file string) error {
 	a.warnings(problems.All())
 	log := logger(a.stderr, cfg.Log.Level, cfg.Log.Format == "json")
 	a.pluginDirs = append(a.pluginDirs, cfg.PluginDirs...)
-	h, err := host.New(host.Settings{Shipped: plugins.All(), Dirs: a.pluginDirs, Policies: cfg.Plugins, PoliciesBase: filepath.Dir(file), Log: log})
+	h, err := host.New(host.Settings{Shipped: plugins.All(), Dirs: a.pluginDirs, Policies: cfg.Plugins, PoliciesBase: filepath.Dir(file), GuardArgs: []string{host.GuardCommand}, Log: log})
 	if err != nil {
 		return &exitError{code: exitEnvironment, err: err}
 	}
