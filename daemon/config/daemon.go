@@ -4,6 +4,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"time"
 
 	"github.com/tidemark-stream/tidemark/daemon/problem"
@@ -102,6 +103,10 @@ func (a Admin) check(r *reader) {
 	host, port, err := net.SplitHostPort(a.Address)
 	if err != nil || port == "" {
 		r.report("TM2192", v.At, `write host:port, as in "127.0.0.1:9464"`, "address %s is no host and port", quote(a.Address))
+		return
+	}
+	if n, err := strconv.ParseUint(port, 10, 64); err == nil && n > 65535 {
+		r.report("TM2192", v.At, "ports are 1 to 65535; 0 lets the system choose one", "address %s has a port that cannot be", quote(a.Address))
 		return
 	}
 	if ip := net.ParseIP(host); (ip == nil || !ip.IsLoopback()) && host != "localhost" && a.Token == "" && !a.Insecure {

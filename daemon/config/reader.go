@@ -63,6 +63,13 @@ func (r *reader) wrongType(v *Value, k Key) {
 
 func (r *reader) has(name string) bool { return r.table.Get(name) != nil }
 
+// notEmpty reports a text that is given and has nothing in it, where that would be taken for one that is not given.
+func (r *reader) notEmpty(name string) {
+	if v := r.table.Get(name); v != nil && v.Kind == KindString && v.Str == "" {
+		r.report("TM2123", v.At, "leave it out to have the default", "%s is empty", name)
+	}
+}
+
 func (r *reader) str(name string) string {
 	v, k := r.get(name)
 	if v == nil {

@@ -50,6 +50,7 @@ func readSink(comp Component, r *reader) *Sink {
 		Format: r.str("format"), FormatSet: r.has("format"), Template: r.str("template"), TimeFormat: r.str("time_format"), Columns: r.nameList("columns"),
 		Delimiter: r.str("delimiter"), MaxInFlight: clampInt(r.integer("max_in_flight")),
 	}
+	r.notEmpty("delimiter")
 	b := r.sub("batch", SectionSinkBatch)
 	if b == nil {
 		b = r.of(nil, SectionSinkBatch)

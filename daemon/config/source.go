@@ -117,6 +117,7 @@ func readDecode(r *reader) *Decode {
 	s := &d.Spec
 	s.Format = r.str("format")
 	s.Delimiter = r.str("delimiter")
+	r.notEmpty("delimiter")
 	s.Collapse = r.boolean("collapse")
 	given := r.strings("fields")
 	var declaredAt []*Value

@@ -51,6 +51,8 @@ func (c *Config) Validate() error {
 	switch {
 	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
 		return sdk.BadOption(fmt.Sprintf("%q is no address; write \"https://host/path\"", c.URL), "url")
+	case u.Port() != "" && sdk.CheckHostPort(u.Host, false) != nil:
+		return sdk.BadOption(sdk.CheckHostPort(u.Host, false).Error(), "url")
 	case c.Timeout <= 0:
 		return sdk.BadOption("must be above 0", "timeout")
 	case c.Token != "" && u.Scheme == "http" && !local(u.Hostname()):

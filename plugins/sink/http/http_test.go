@@ -126,9 +126,10 @@ func TestRetryAfterMayBeADate(t *testing.T) {
 
 func TestOptionsThatCannotBe(t *testing.T) {
 	for options, want := range map[string]string{
-		`{}`:                          "url",
-		`{"url":"example.com"}`:       `"example.com" is no address`,
-		`{"url":"ftp://example.com"}`: "is no address",
+		`{}`:                                         "url",
+		`{"url":"example.com"}`:                      `"example.com" is no address`,
+		`{"url":"ftp://example.com"}`:                "is no address",
+		`{"url":"https://example.com:99999/x"}`:      "there is no port 99999",
 		`{"url":"http://example.com","token":"x"}`:   "in the clear",
 		`{"url":"http://localhost","timeout":"0s"}`:  "above 0",
 		`{"url":"http://localhost","body":"object"}`: "object",

@@ -35,6 +35,9 @@ func (c *Config) Validate() error {
 	if _, port, err := net.SplitHostPort(c.Listen); err != nil || port == "" {
 		return sdk.BadOption(fmt.Sprintf("%q has no port; write \"127.0.0.1:8080\"", c.Listen), "listen")
 	}
+	if err := sdk.CheckHostPort(c.Listen, true); err != nil {
+		return sdk.BadOption(err.Error(), "listen")
+	}
 	switch {
 	case !strings.HasPrefix(c.Path, "/"):
 		return sdk.BadOption(fmt.Sprintf("%q does not begin with \"/\"", c.Path), "path")

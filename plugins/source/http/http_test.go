@@ -263,6 +263,7 @@ func TestOptionsThatCannotBe(t *testing.T) {
 	for options, want := range map[string]string{
 		`{}`:                                    "listen",
 		`{"listen":"x"}`:                        `"x" has no port`,
+		`{"listen":":99999"}`:                   "there is no port 99999",
 		`{"listen":":1","path":"a"}`:            "does not begin",
 		`{"listen":":1","answer":"x"}`:          "answer",
 		`{"listen":":1","max_waiting":0}`:       "at least 1",

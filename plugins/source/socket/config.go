@@ -62,6 +62,10 @@ func (c *Config) Validate() error {
 		return sdk.BadOption(fmt.Sprintf("%s is below min_backoff, %s", c.MaxBackoff, c.MinBackoff), "max_backoff")
 	case c.IdleTimeout < 0:
 		return sdk.BadOption("negative", "idle_timeout")
+	case c.KeepAlive < 0:
+		return sdk.BadOption("negative", "keep_alive")
+	case c.ReceiveBuffer < 1 || c.ReceiveBuffer > 1<<30:
+		return sdk.BadOption("must be between 1 and 1GiB", "receive_buffer")
 	}
 	if c.Network == "unix" {
 		return nil
@@ -78,6 +82,9 @@ func (c *Config) Validate() error {
 		return sdk.BadOption(fmt.Sprintf("%q has no port; %s", address, hint), option)
 	} else if option == "address" && host == "" {
 		return sdk.BadOption(fmt.Sprintf("%q has no host; write \"localhost:%s\"", address, port), option)
+	}
+	if err := sdk.CheckHostPort(address, option == "listen"); err != nil {
+		return sdk.BadOption(err.Error(), option)
 	}
 	return nil
 }
