@@ -38,7 +38,14 @@ pipelines stop where they are. With --state they go on from there the next time.
 commit, but one that cannot even start, because a file is not there or a port is taken, ends.
 
 Each pipeline ends with its figures on stderr: a line for all of it, and for each component what came in and what became of it. When
-such an account does not close the program says so and exits with 1.`,
+such an account does not close the program says so and exits with 1. After a failure and a restart the first line counts again what
+was read again, and the accounts are those since the restart. With --state they begin anew with each run; a sink's has what was waiting
+for it.
+
+Records that cannot be used, and late ones that no sink reads, are set aside in the state as dead letters: without --state they are
+counted, and gone at the end. Records that could not be used do not change the exit code, whatever their number; neither does a file
+that breaks off (a .gz that was cut, say): what came before the break is used, and the break is a dead letter of its own, told with the
+figures.`,
 		Example: "  tidemark run examples/quickstart/pipeline.toml",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -113,14 +120,25 @@ func (a *app) run(ctx context.Context, files []string, o runOptions) error {
 			}
 		}
 		var start *pipeline.StartError
-		if !o.quiet && !errors.As(errs[i], &start) { // there are no figures of what has not begun
-			a.summary(s)
+		if !o.quiet && !errors.As(errs[i], &start) && (errs[i] == nil || s.In > 0) { // there are no figures of what has not begun
+			a.summary(s, errs[i] != nil)
+			if s.DeadLetters > 0 && o.state == "" && !a.json {
+				fmt.Fprintf(a.stderr, "%s: %s; keep them with --state DIR, for `tidemark deadletters`, or give the ports errors and late to a sink\n", s.Pipeline, setAside(s.DeadLetters))
+			}
 		}
 		if errs[i] != nil && len(pipelines) > 1 {
 			errs[i] = fmt.Errorf("pipeline %s: %w", s.Pipeline, errs[i])
 		}
 	}
 	return classify(errors.Join(append(errs, o.measures.end(summaries))...))
+}
+
+// setAside says what goes with a temporary state.
+func setAside(n int64) string {
+	if n == 1 {
+		return "1 record was set aside, and goes with the temporary state"
+	}
+	return grouped(n) + " records were set aside, and go with the temporary state"
 }
 
 // undelivered is the number of results that no sink has taken.
@@ -157,7 +175,7 @@ func classify(err error) error {
 
 // summary prints a pipeline's figures: a line, one for each component with what came to it and what became of that, and one more for
 // whatever deserves attention.
-func (a *app) summary(s pipeline.Summary) {
+func (a *app) summary(s pipeline.Summary, failed bool) {
 	if a.json {
 		a.errPrint(s)
 		return
@@ -165,7 +183,11 @@ func (a *app) summary(s pipeline.Summary) {
 	fmt.Fprintf(a.stderr, "%s: %s records in, %s windows fired, %s results, %s late, %s dead-lettered, %.2f s, %s records/s\n",
 		s.Pipeline, grouped(s.In), grouped(s.Firings), grouped(s.Results), grouped(s.Late), grouped(s.DeadLetters), s.Seconds, grouped(int64(s.PerSecond)))
 	for _, b := range s.Balance {
-		fmt.Fprintf(a.stderr, "%s: %s\n", s.Pipeline, b)
+		rest := ""
+		if n := b.UnderWay(); failed && n > 0 {
+			rest = fmt.Sprintf(" + %d under way", n)
+		}
+		fmt.Fprintf(a.stderr, "%s: %s%s\n", s.Pipeline, b, rest)
 	}
 	for _, line := range s.Remarks() {
 		fmt.Fprintf(a.stderr, "%s: %s\n", s.Pipeline, line)

@@ -105,8 +105,8 @@ func TestEndings(t *testing.T) {
 		want   string
 	}{
 		"permanent": {[]error{&wire.SinkError{Message: "no such table", Permanent: true}}, "no such table"},
-		"broken":    {[]error{errors.New("plugin exited")}, "is broken: plugin exited"},
-		"too often": {[]error{errAway, errAway, errAway}, "has failed 3 times in a row"},
+		"broken":    {[]error{errors.New("plugin exited")}, "broken: plugin exited"},
+		"too often": {[]error{errAway, errAway, errAway}, "3 failures in a row"},
 	} {
 		store := openStore(t, vfs.NewMem())
 		sink := newFake(true)
@@ -118,7 +118,6 @@ func TestEndings(t *testing.T) {
 		commit(t, store, o)
 		err := <-o.done
 		require.ErrorContains(t, err, c.want, name)
-		require.ErrorContains(t, err, "sink out")
 		o.cancel()
 		// The rows are still there.
 		o = start(t, settings(store, sink))

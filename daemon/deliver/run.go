@@ -184,13 +184,13 @@ func (o *Outbox) deliver(ctx context.Context, sink wire.Sink, first uint64, b *b
 			o.recovered()
 			return o.refused(ctx, sink, first, b, verdict.Refused)
 		case decided && verdict.Permanent:
-			return fmt.Errorf("sink %s: %w", o.set.Name, err)
+			return err
 		case !decided && !errors.Is(err, errTimeout):
-			return fmt.Errorf("sink %s is broken: %w", o.set.Name, err)
+			return fmt.Errorf("broken: %w", err)
 		}
 		failures++
 		if o.set.Retry.Attempts > 0 && failures >= o.set.Retry.Attempts {
-			return fmt.Errorf("sink %s has failed %d times in a row: %w", o.set.Name, failures, err)
+			return fmt.Errorf("%d failures in a row, as many as [sinks.NAME.retry] allows: %w", failures, err)
 		}
 		asked := time.Duration(0)
 		if decided {
@@ -250,7 +250,7 @@ func (o *Outbox) refused(ctx context.Context, sink wire.Sink, first uint64, b *b
 		return o.deliver(ctx, sink, first+uint64(half), high)
 	}
 	if err := o.set.Refused(ctx, b, first, bad); err != nil {
-		return fmt.Errorf("keep rows that sink %s refuses: %w", o.set.Name, err)
+		return fmt.Errorf("keep rows that it refuses: %w", err)
 	}
 	o.brought(first, uint64(n))
 	o.mu.Lock()

@@ -101,7 +101,7 @@ func (a *attempt) run(ctx context.Context) (State, error) {
 		group.Go(func() error { return s.stage.Run(inner) })
 	}
 	for _, o := range a.outlets {
-		group.Go(func() error { return named("sink", o.name, o.outbox.Run(inner)) })
+		group.Go(func() error { return named("sink", o.name, a.forGood(o.outbox.Run(inner))) })
 	}
 	group.Go(func() error { return named("dead letters", "", a.letters.Run(inner)) })
 	for _, t := range a.foreigners {

@@ -13,6 +13,7 @@ type Balance struct {
 	Component string        `json:"component"`
 	Kind      string        `json:"kind"` // source, a step's type, or sink
 	In        int64         `json:"in"`
+	Before    int64         `json:"waited_before,omitempty"` // of these, what waited for the sink from before
 	Parts     []BalancePart `json:"parts"`
 }
 
@@ -29,7 +30,20 @@ func (b Balance) String() string {
 			parts = append(parts, fmt.Sprintf("%d %s", p.Rows, p.Name))
 		}
 	}
-	return fmt.Sprintf("%s %s: %d in = %s", b.Kind, b.Component, b.In, strings.Join(parts, " + "))
+	before := ""
+	if b.Before > 0 {
+		before = fmt.Sprintf(" (%d had been waiting)", b.Before)
+	}
+	return fmt.Sprintf("%s %s: %d in%s = %s", b.Kind, b.Component, b.In, before, strings.Join(parts, " + "))
+}
+
+// UnderWay is what has come and has not become anything yet: more than nothing only before the end, or when that was a failure.
+func (b Balance) UnderWay() int64 {
+	n := b.In
+	for _, p := range b.Parts {
+		n -= p.Rows
+	}
+	return n
 }
 
 func (b *Balance) part(name string, rows int64) {
@@ -100,7 +114,7 @@ func (s *Summary) balances(p *plan.Plan) []Balance {
 	}
 	for _, k := range p.Sinks {
 		e := entry(&s.Sinks, func(e *SinkSummary) *string { return &e.Name }, k.Name)
-		b := Balance{Component: k.Name, Kind: "sink", In: arrived(k.Inputs) + e.Resumed}
+		b := Balance{Component: k.Name, Kind: "sink", In: arrived(k.Inputs) + e.Resumed, Before: e.Resumed}
 		b.part("delivered", e.Rows)
 		b.part("refused", e.Refused)
 		b.part("waiting", e.Waiting)

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/tidemark-stream/tidemark/daemon/config"
 	"github.com/tidemark-stream/tidemark/daemon/plan"
 	"github.com/tidemark-stream/tidemark/daemon/shard"
 	"github.com/tidemark-stream/tidemark/daemon/watermark"
@@ -232,7 +233,7 @@ func (s *Summary) Remarks() []string {
 		out = append(out, fmt.Sprintf("restarted %s: what had been read since the last commit was read again, and is counted again in the first line; the accounts are those since the restart", counted(int64(s.Restarts), "time", "times")))
 	}
 	if s.Open > 0 {
-		out = append(out, fmt.Sprintf("%s open, without a result of what is in them", counted(s.Open, "window stays", "windows stay")))
+		out = append(out, fmt.Sprintf("%s no result yet: nothing has said that their time is over", counted(s.Open, "window is still open and has", "windows are still open and have")))
 	}
 	for _, src := range s.Sources {
 		if src.Ignored > 0 {
@@ -249,9 +250,9 @@ func (s *Summary) Remarks() []string {
 		}
 		var parts []string
 		for _, a := range src.Lateness {
-			parts = append(parts, fmt.Sprintf("%.2g %% with %s", 100*a.Share, a.Bound))
+			parts = append(parts, fmt.Sprintf("%.2g %% with \"%s\"", 100*a.Share, config.FormatDuration(a.Bound)))
 		}
-		out = append(out, fmt.Sprintf("source %s would have had late records: %s", src.Name, strings.Join(parts, ", ")))
+		out = append(out, fmt.Sprintf("source %s would have had late records, by max_out_of_orderness: %s", src.Name, strings.Join(parts, ", ")))
 	}
 	return out
 }

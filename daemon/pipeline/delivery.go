@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -76,6 +77,16 @@ func (a *attempt) openSink(ctx context.Context, s *plan.Sink) error {
 	})
 	a.sinks[s.Name].tap = a.p.set.Tap
 	return nil
+}
+
+// forGood makes an error for good of one that giving the rows again will not mend, where somebody waits who can: a reader of standard
+// output that has gone does not come back. A daemon tries again, as [restart] says.
+func (a *attempt) forGood(err error) error {
+	var verdict *wire.SinkError
+	if a.p.set.Foreground && errors.As(err, &verdict) && verdict.Permanent {
+		return Permanent(err)
+	}
+	return err
 }
 
 // refusedBySink makes letters of rows that a sink will never take.

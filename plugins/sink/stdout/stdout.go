@@ -5,9 +5,11 @@ package stdout
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"syscall"
 
 	"github.com/tidemark-stream/tidemark/sdk"
 )
@@ -30,6 +32,9 @@ func (s *sink) Write(_ context.Context, rows sdk.Rows) error {
 	}
 	b := rows.Batch
 	if _, err := s.out.Write(b.Data[b.Offsets[0]:b.Offsets[b.N]]); err != nil {
+		if errors.Is(err, syscall.EPIPE) {
+			return sdk.Permanent(errors.New("standard output is closed: whoever read it (head, less) has gone before the end"))
+		}
 		return sdk.Permanent(fmt.Errorf("write to standard output: %w", err))
 	}
 	return nil

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"os"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -25,4 +26,11 @@ func TestRowsArePrintedAsTheyAre(t *testing.T) {
 	require.Equal(t, "a\nb\n", out.String())
 	s.out = failing{}
 	require.ErrorContains(t, s.Write(context.Background(), sdk.Rows{First: 3, Batch: b}), "standard output: broken pipe")
+
+	r, w, err := os.Pipe()
+	require.NoError(t, err)
+	require.NoError(t, r.Close())
+	defer w.Close()
+	s.out = w
+	require.ErrorContains(t, s.Write(context.Background(), sdk.Rows{First: 3, Batch: b}), "standard output is closed: whoever read it")
 }
