@@ -47,10 +47,8 @@ func serve(plugins []Plugin) error {
 	}
 	out := &output{stdout: os.Stdout, stderr: os.Stderr}
 	goplugin.Serve(&goplugin.ServeConfig{
-		HandshakeConfig: goplugin.HandshakeConfig{MagicCookieKey: wire.CookieKey, MagicCookieValue: wire.CookieValue},
-		VersionedPlugins: map[int]goplugin.PluginSet{
-			wire.ProtocolVersion: {wire.PluginSetName: &servedPlugins{server: wire.NewServer(served, log)}},
-		},
+		HandshakeConfig:  goplugin.HandshakeConfig{MagicCookieKey: wire.CookieKey, MagicCookieValue: wire.CookieValue},
+		VersionedPlugins: versioned(wire.Majors(), wire.NewServer(served, log)),
 		GRPCServer: func(o []grpc.ServerOption) *grpc.Server {
 			o = append(o, grpc.ChainUnaryInterceptor(out.unary), grpc.ChainStreamInterceptor(out.stream))
 			return grpc.NewServer(append(o, wire.ServerOptions()...)...)
@@ -80,14 +78,24 @@ func (o *output) stream(server any, s grpc.ServerStream, _ *grpc.StreamServerInf
 	return handle(server, s)
 }
 
+// versioned offers a server in every major; the daemon's choice is the only one that is then served.
+func versioned(majors []wire.Major, server *wire.Server) map[int]goplugin.PluginSet {
+	out := map[int]goplugin.PluginSet{}
+	for _, m := range majors {
+		out[m.Version] = goplugin.PluginSet{wire.PluginSetName: &servedPlugins{server: server, major: m}}
+	}
+	return out
+}
+
 // servedPlugins fits a wire.Server into go-plugin.
 type servedPlugins struct {
 	goplugin.NetRPCUnsupportedPlugin
 	server *wire.Server
+	major  wire.Major
 }
 
 func (s *servedPlugins) GRPCServer(_ *goplugin.GRPCBroker, g *grpc.Server) error {
-	s.server.Register(g)
+	s.major.Register(s.server, g)
 	return nil
 }
 

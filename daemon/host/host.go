@@ -37,6 +37,9 @@ type Settings struct {
 	// no guard, and only the plugins themselves end then.
 	GuardArgs []string
 
+	// Majors are the versions of the protocol that plugins are spoken to in; default: all that package wire knows.
+	Majors []wire.Major
+
 	RuntimeDir string       // where the folder for sockets is made; default: the system's folder for temporary files
 	Log        hclog.Logger // default: nothing is logged
 	Clock      clock.Clock  // default: the system's
@@ -62,6 +65,7 @@ type Host struct {
 	dir        string // for sockets, 0700
 	spawner    *spawner
 	guard      *guard
+	majors     []wire.Major // rising
 
 	startTimeout, callTimeout, healthInterval, healthTimeout time.Duration
 
@@ -114,6 +118,9 @@ func New(s Settings) (*Host, error) {
 		return nil, err
 	}
 	h.spawner = newSpawner()
+	if h.majors = s.Majors; h.majors == nil {
+		h.majors = wire.Majors()
+	}
 	h.guard = &guard{log: h.log}
 	if s.GuardArgs != nil {
 		h.guard.path, h.guard.args = h.executable, s.GuardArgs

@@ -105,7 +105,7 @@ func (p *process) shake(ctx context.Context, cmd *exec.Cmd, stdin bool) error {
 	p.runner = newProcessRunner(cmd, !stdin, p.policy, p.host.spawner, p.host.guard, p.host.clock, printed)
 	p.client = goplugin.NewClient(&goplugin.ClientConfig{
 		HandshakeConfig:  goplugin.HandshakeConfig{MagicCookieKey: wire.CookieKey, MagicCookieValue: wire.CookieValue},
-		VersionedPlugins: map[int]goplugin.PluginSet{wire.ProtocolVersion: {wire.PluginSetName: clientHalf{}}},
+		VersionedPlugins: clientHalves(p.host.majors),
 		RunnerFunc: func(_ hclog.Logger, spec *exec.Cmd, sockets string) (runner.Runner, error) {
 			if err := p.openSockets(cmd, sockets); err != nil {
 				return nil, err
@@ -134,7 +134,7 @@ func (p *process) shake(ctx context.Context, cmd *exec.Cmd, stdin bool) error {
 	c, err := p.client.Client()
 	if err == nil {
 		p.conn = c.(*goplugin.GRPCClient).Conn
-		p.wire = wire.NewClient(p.conn, p.explain)
+		p.wire = majorOf(p.host.majors, p.client.NegotiatedVersion()).NewClient(p.conn, p.explain)
 		health, cancel := context.WithTimeout(ctx, timeout)
 		defer cancel()
 		if err = p.ping(health); err == nil {
@@ -154,12 +154,10 @@ func (p *process) startFailure(err error, timeout time.Duration) *Failure {
 	if len(noise) > 0 {
 		printed = fmt.Sprintf("; it printed %q", strings.Join(noise, "\n"))
 	}
-	if v, convErr := strconv.Atoi(version); convErr == nil && v != wire.ProtocolVersion {
-		hint := "upgrade tidemark, or use an older version of the plugin"
-		if v < wire.ProtocolVersion {
-			hint = "build the plugin with a newer version of the sdk"
+	if v, convErr := strconv.Atoi(version); convErr == nil {
+		if hint, differs := versionHint(p.host.majors, v); differs {
+			return p.failure(WrongVersion, fmt.Sprintf("it speaks version %d of the plugin protocol, and this tidemark speaks %s", v, versionsText(p.host.majors)), hint, err)
 		}
-		return p.failure(WrongVersion, fmt.Sprintf("it speaks version %d of the plugin protocol, and this tidemark speaks version %d", v, wire.ProtocolVersion), hint, err)
 	}
 	if p.runner.pid.Load() == 0 {
 		return p.failure(NotExecutable, fmt.Sprintf("it cannot be started: %v", err), "", err)

@@ -5,7 +5,7 @@ const (
 	CookieKey   = "TIDEMARK_PLUGIN"
 	CookieValue = "1b9d9bbf-event-time"
 
-	// ProtocolVersion is the major that this package speaks. A daemon and a plugin work together if they share one.
+	// ProtocolVersion is the newest major that this package speaks, see [Majors]. A daemon and a plugin work together if they share one.
 	ProtocolVersion = 1
 
 	// LivenessKey names the descriptor of a pipe that reads end of file when the daemon is gone.

@@ -54,6 +54,10 @@ func main() {
 		note(child.Process.Pid)
 	}
 	note(os.Getpid())
+	if majors := os.Getenv("MAJORS"); majors != "" {
+		serveMajors(majors, numbers)
+		return
+	}
 	sdk.Serve(numbers, bounded, marks, file, double, broken, blob, highest)
 }
 
