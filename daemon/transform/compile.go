@@ -27,8 +27,8 @@ func Compile(source string, schema Schema, want Type) (*Program, Mistakes) {
 	}
 	c := &compiler{source: source, schema: schema, refs: map[string]int{}}
 	root := c.compile(tree)
-	if len(c.mistakes) == 0 && !root.static().may(want) {
-		c.add(CodeResult, tree, "", "the expression gives %s; %s is needed", root.static().people(), want.people())
+	if len(c.mistakes) == 0 && !canBe(root, want) {
+		c.add(CodeResult, tree, "", "the expression gives %s; %s is needed", given(root), want.people())
 	}
 	if len(c.mistakes) > 0 {
 		slices.SortStableFunc(c.mistakes, func(a, b Mistake) int { return a.Offset - b.Offset })
@@ -249,8 +249,8 @@ func (c *compiler) let(n *ast.VariableDeclaratorNode) node {
 // need compiles n and notes a mistake if its type cannot be the wanted one.
 func (c *compiler) need(n ast.Node, want Type, who string) node {
 	out := c.compile(n)
-	if t := out.static(); !t.may(want) {
-		return c.add(CodeOperand, n, "", "%s takes %s, not %s", who, want.people(), t.people())
+	if !canBe(out, want) {
+		return c.add(CodeOperand, n, "", "%s takes %s, not %s", who, want.people(), given(out))
 	}
 	return out
 }

@@ -105,6 +105,21 @@ func TestWhatAProgramTells(t *testing.T) {
 	require.Equal(t, "TM5008 at character 1: the expression gives an int; a bool is needed", mistakes.Error())
 }
 
+// TestArithmeticIsNoCondition, whatever the fields turn out to be that nothing is known of.
+func TestArithmeticIsNoCondition(t *testing.T) {
+	for _, source := range []string{"v + 1", "v - w", "(v * 2)", "v > 1 ? v + w : v - 1", "not (v + 1)", "v > 1 and v + 1"} {
+		_, mistakes := Compile(source, Schema{}, TypeBool)
+		require.Len(t, mistakes, 1, source)
+		require.Contains(t, mistakes.Error(), "bool", source)
+	}
+	for _, source := range []string{"v", "v > 1 ? v : v + 1", "v + 1 > w", "v + w == 'ab'", "v ?? true"} {
+		_, mistakes := Compile(source, Schema{}, TypeBool)
+		require.Empty(t, mistakes, source)
+	}
+	_, mistakes := Compile("v + w", Schema{}, TypeBool)
+	require.Equal(t, "TM5008 at character 1: the expression gives a number, a string or a timestamp; a bool is needed", mistakes.Error())
+}
+
 func TestAFieldIsFoundInTheColumnItLiesIn(t *testing.T) {
 	rows := []string{`{"a": {"b": {"c": 1}}}`, `{"a": {"b": [5]}}`, `{"a": 7}`, `{}`}
 	require.Equal(t, []string{"1", "null", "null", "null"}, eval(t, "a.b.c", Schema{}, rows...))

@@ -73,6 +73,35 @@ func (t Type) may(want Type) bool {
 	return false
 }
 
+// canBe reports whether the value of n can be used where want is wanted. It knows more than the type says: whatever the fields are that
+// arithmetic works on, it gives a number, a text or a time.
+func canBe(n node, want Type) bool {
+	switch n := n.(type) {
+	case *arithNode:
+		if n.static() == TypeAny && (want == TypeBool || isList(want)) {
+			return false
+		}
+	case *condNode:
+		return canBe(n.yes, want) || canBe(n.no, want)
+	}
+	return n.static().may(want)
+}
+
+// given is what n gives, for people who needed something else.
+func given(n node) string {
+	switch n := n.(type) {
+	case *arithNode:
+		if n.static() == TypeAny {
+			return "a number, a string or a timestamp"
+		}
+	case *condNode:
+		if n.static() == TypeAny {
+			return given(n.yes)
+		}
+	}
+	return n.static().people()
+}
+
 // joined is the type of a value that is one or the other.
 func joined(a, b Type) Type {
 	switch {
