@@ -81,6 +81,9 @@ const (
 func (p *panes) Attach(s Store, share int64) error {
 	d := &p.disk
 	d.store, d.share, d.ordered = s, share, p.layout.OrderMatters()
+	// Tables that had to find out which part of the hashes they get would widen beyond it, and crowd their keys in what is left.
+	first, last := s.Hashes()
+	p.ranges = ranges{first >> groupShift, last >> groupShift, true}
 	var bad error
 	err := s.Times(func(time int64) {
 		slice, ok := p.cut.slice(time)
