@@ -93,7 +93,7 @@ var operationKeys = []Key{
 	{Section: SectionPlugin, Name: "path", Type: TypeString, Example: `"/opt/tidemark/tidemark-assigner-mine"`, Doc: "The executable, instead of searching the plugin directories."},
 	{Section: SectionPlugin, Name: "args", Type: TypeStrings, Example: `["--verbose"]`, Doc: "Arguments for the executable."},
 	{Section: SectionPlugin, Name: "env", Type: TypeTable, Example: `{ TOKEN = "${TOKEN}" }`,
-		Doc: "Environment variables for the process, which otherwise gets none of the daemon's beside PATH, HOME, LANG, TZ and TMPDIR."},
+		Doc: "Environment variables for the process, which otherwise gets none of the daemon's beside PATH, TZ, LANG, LC_ALL, TMPDIR, SSL_CERT_FILE and SSL_CERT_DIR."},
 	{Section: SectionPlugin, Name: "mtls", Type: TypeBool, Default: "false", Example: "true",
 		Doc: "Encrypts the connection to the process. The socket stands in a directory that only the daemon's user can enter, so this matters for few; it costs two to three times as much for each byte."},
 	{Section: SectionPlugin, Name: "start_timeout", Type: TypeDuration, Default: "10s", Min: 1_000_000, Example: `"1m"`, Doc: "How long the process may take to be ready."},

@@ -55,7 +55,7 @@ func TestDefaults(t *testing.T) {
 	c, l := Parse("f.toml", []byte("[sources.a]\nplugin = 'x'\n[sources.a.time]\ntimestamp = 'ts'\n[sinks.b]\nplugin = 'y'\ninputs = 'a'"), nil)
 	require.Empty(t, l.All())
 	require.Equal(t, time.Second, c.Checkpoint.Interval)
-	require.Equal(t, int64(256<<20), c.State.Memory)
+	require.Equal(t, int64(512<<20), c.State.Memory)
 	require.Equal(t, 4096, c.BatchRows)
 	require.Nil(t, c.Sources[0].Decode)
 	require.Equal(t, "process", c.Sources[0].Isolation)

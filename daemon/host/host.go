@@ -45,7 +45,7 @@ type Settings struct {
 	Clock      clock.Clock  // default: the system's
 
 	StartTimeout   time.Duration // from start to ready; 10 s
-	CallTimeout    time.Duration // for one answer of a plugin; 60 s
+	CallTimeout    time.Duration // for one answer of a plugin; 30 s, as the configuration's default
 	HealthInterval time.Duration // between two health checks; 5 s
 	HealthTimeout  time.Duration // for the answer to one; 10 s
 }
@@ -87,7 +87,7 @@ type innerInstance struct {
 // New makes a Host and the folder for its sockets.
 func New(s Settings) (*Host, error) {
 	h := &Host{shipped: s.Shipped, dirs: s.Dirs, executable: s.Executable, serveArgs: s.ServeArgs, log: s.Log, clock: s.Clock,
-		startTimeout: or(s.StartTimeout, 10*time.Second), callTimeout: or(s.CallTimeout, time.Minute),
+		startTimeout: or(s.StartTimeout, 10*time.Second), callTimeout: or(s.CallTimeout, 30*time.Second),
 		healthInterval: or(s.HealthInterval, 5*time.Second), healthTimeout: or(s.HealthTimeout, 10*time.Second),
 		processes: map[*process]struct{}{}, described: map[string]describedFile{}}
 	for _, p := range s.Policies {

@@ -57,7 +57,11 @@ func (p *Plan) Footprint() Footprint {
 func (w *Window) part(name string) Part {
 	var aggregates []string
 	for _, a := range w.Aggregates {
-		aggregates = append(aggregates, batch.NotAside(a.Name)+" = "+aggregateText(withoutDefaults(a)))
+		name := batch.NotAside(a.Name)
+		if name == "" { // no name of a column: see Fold
+			name = "function"
+		}
+		aggregates = append(aggregates, name+" = "+aggregateText(withoutDefaults(a)))
 	}
 	s := w.Spec
 	return Part{name, "window", map[string]string{

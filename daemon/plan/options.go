@@ -99,7 +99,7 @@ func (b *builder) notFound(u use, err error) {
 	}
 	for _, other := range wire.Kinds() {
 		if other != u.kind && has(b.catalog.Names(other), u.name) {
-			b.problem("TM4002", u.nameAt, didYouMean(u.name, b.names(u.kind), "there are"), "%q is a %s plugin, and a %s is needed here", u.name, other, u.kind)
+			b.problem("TM4002", u.nameAt, didYouMean(u.name, b.names(u.kind), "there are"), "%q is %s plugin, and %s is needed here", u.name, withArticle(other), withArticle(u.kind))
 			return
 		}
 	}
@@ -113,6 +113,13 @@ func (b *builder) notFound(u use, err error) {
 		hint = strings.TrimPrefix(hint, "\n")
 	}
 	b.problem("TM4001", u.nameAt, hint, "there is no %s plugin %q", u.kind, u.name)
+}
+
+func withArticle(k sdk.Kind) string {
+	if k[0] == 'a' {
+		return "an " + string(k)
+	}
+	return "a " + string(k)
 }
 
 // names lists the plugins of a kind in the order of their names.
@@ -403,8 +410,15 @@ func (o *optionReader) pluginErrors(err error, u use) {
 		return
 	}
 	var several sdk.OptionErrors
-	if !errors.As(err, &several) {
-		o.problem("TM4006", u.optionsAt, "", "the %s %q refuses its options: %s", u.kind, u.name, err)
+	var told interface{ Problem() problem.Problem }
+	switch {
+	case errors.As(err, &several):
+	case errors.As(err, &told): // what happened to its process says nothing about the options
+		p := told.Problem()
+		o.problem(p.Code, u.nameAt, p.Hint, "%s", p.Summary)
+		return
+	default:
+		o.problem("TM4008", u.optionsAt, "", "the %s %q cannot be asked about its options: %s", u.kind, u.name, err)
 		return
 	}
 	for _, e := range several {

@@ -64,6 +64,23 @@ func testCatalog() catalog {
 				Options: []sdk.Option{opt("address", sdk.FieldOption, required, result(wire.StringCell))},
 				Output:  []wire.Field{{Name: "country", Type: wire.StringCell}, {Name: "city", Type: wire.StringCell}}}},
 		},
+		sdk.KindAggregate: {
+			"vwap": {Origin: "/opt/plugins/tidemark-aggregate-vwap", Description: sdk.Description{Kind: sdk.KindAggregate, Name: "vwap",
+				Fields:  []wire.Field{{Name: "price", Type: wire.FloatCell, Required: true}, {Name: "size", Type: wire.FloatCell}},
+				Options: []sdk.Option{opt("min_size", sdk.FloatOption), opt("when", sdk.ExprOption, result(wire.BoolCell))},
+				Output:  []wire.Field{{Name: wire.ResultColumn, Type: wire.FloatCell}}}},
+			"any": {Origin: "/opt/plugins/tidemark-aggregate-any", Description: sdk.Description{Kind: sdk.KindAggregate, Name: "any", AllFields: true,
+				Output: []wire.Field{{Name: wire.ResultColumn, Type: wire.AnyCell}}}},
+			"dies": {Origin: "/opt/plugins/tidemark-aggregate-dies", Description: sdk.Description{Kind: sdk.KindAggregate, Name: "dies",
+				Output: []wire.Field{{Name: wire.ResultColumn, Type: wire.AnyCell}}}},
+		},
+		sdk.KindWindow: {
+			"stays": {Origin: "/opt/plugins/tidemark-window-stays", Description: sdk.Description{Kind: sdk.KindWindow, Name: "stays",
+				Fields: []wire.Field{{Name: "page", Type: wire.StringCell, Required: true}},
+				Output: []wire.Field{{Name: "page", Type: wire.StringCell}, {Name: "seconds", Type: wire.FloatCell}}}},
+			"hides": {Origin: "/opt/plugins/tidemark-window-hides", Description: sdk.Description{Kind: sdk.KindWindow, Name: "hides",
+				Output: []wire.Field{{Name: "window_end", Type: wire.IntCell}}}},
+		},
 		sdk.KindSink: {
 			"stdout":   shipped(sdk.Description{Kind: sdk.KindSink, Name: "stdout", Delivery: sdk.AtLeastOnce, Text: true}),
 			"file":     shipped(sdk.Description{Kind: sdk.KindSink, Name: "file", Delivery: sdk.Transactional, Text: true, Options: []sdk.Option{opt("path", sdk.StringOption, required)}}),
@@ -108,6 +125,9 @@ func (c catalog) Names(kind sdk.Kind) []string {
 func (c catalog) CheckOptions(kind sdk.Kind, name string, options []byte) error {
 	if kind == sdk.KindSource && name == "socket" && strings.Contains(string(options), `"address"`) && strings.Contains(string(options), `"listen"`) {
 		return sdk.OptionErrors{{Path: []string{"listen"}, Message: "address and listen exclude each other", Hint: "remove one of them"}}
+	}
+	if name == "dies" {
+		return fmt.Errorf("check: %w", failure{})
 	}
 	return nil
 }

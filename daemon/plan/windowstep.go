@@ -237,7 +237,11 @@ func (b *builder) aggregate(a config.Aggregate, w *Window, in Shape) (aggregate.
 		for _, f := range aggregate.Funcs() {
 			names = append(names, f.Name)
 		}
-		b.problem("TM2152", a.At, didYouMean(a.Func, names, "there are"), "%s: there is no aggregate %q", a.Name, a.Func)
+		hint := didYouMean(a.Func, names, "there are")
+		if has(b.catalog.Names(sdk.KindAggregate), a.Func) {
+			hint = fmt.Sprintf(`write "plugin:%s(…)" for the aggregate of a plugin`, a.Func)
+		}
+		b.problem("TM2152", a.At, hint, "%s: there is no aggregate %q", a.Name, a.Func)
 		return spec, false
 	}
 	args := a.Args
