@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/tidemark-stream/tidemark/sdk/batch"
 	"github.com/tidemark-stream/tidemark/sdk/wire"
@@ -79,9 +80,17 @@ func (k *kit) delivers() error {
 		next += n
 		return nil
 	}
-	for _, n := range []int{1, 3, 100} {
+	sizes := []int{1, 3, 100}
+	if !k.s.NoSpeed {
+		sizes = append(sizes, 4096) // a delivery as the daemon makes them when there is much to deliver
+	}
+	for _, n := range sizes {
+		start := time.Now()
 		if err := write(n); err != nil {
 			return err
+		}
+		if n > 1000 {
+			k.report.NsPerRow = float64(time.Since(start).Nanoseconds()) / float64(n)
 		}
 	}
 	if err := k.lastIs(ctx, s, next-1); err != nil {

@@ -28,6 +28,9 @@ func (k *kit) source() {
 		return
 	}
 	k.try("it keeps the order of events", func() error { return orderOf(whole) })
+	if !k.s.NoSpeed {
+		k.try("speed", k.sourceSpeed)
+	}
 	if k.d.NotReplayable {
 		return
 	}
