@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -16,12 +17,46 @@ import (
 // smallDisk mounts a file system of some MiB; the test is skipped where that is not allowed.
 func smallDisk(t *testing.T, mib int) string {
 	t.Helper()
+	unmountLeftovers(t)
 	dir := t.TempDir()
-	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, fmt.Sprintf("size=%dm", mib)); err != nil {
+	if err := unix.Mount(fmt.Sprint(diskName, os.Getpid()), dir, "tmpfs", 0, fmt.Sprintf("size=%dm", mib)); err != nil {
 		t.Skipf("mounting a small file system: %v", err)
 	}
 	t.Cleanup(func() { _ = unix.Unmount(dir, unix.MNT_DETACH) })
 	return dir
+}
+
+// diskName and the number of the process that has mounted it is what a small disk is called in the system's list.
+const diskName = "tidemark-small-disk-"
+
+// unmountLeftovers takes away the disks of test processes that were killed.
+func unmountLeftovers(t *testing.T) {
+	mounts, err := os.ReadFile("/proc/self/mounts")
+	require.NoError(t, err)
+	for line := range strings.Lines(string(mounts)) {
+		f := strings.Fields(line)
+		if pid, ours := strings.CutPrefix(f[0], diskName); ours {
+			if _, err := os.Stat("/proc/" + pid); os.IsNotExist(err) {
+				_ = unix.Unmount(f[1], unix.MNT_DETACH)
+				_ = os.Remove(f[1])
+			}
+		}
+	}
+}
+
+// The small disk of a process that does not live any more is taken away by the next run.
+func TestSmallDisksOfKilledRunsAreTakenAway(t *testing.T) {
+	smallDisk(t, 1)           // skips where mounting is not allowed
+	const noProcess = 1 << 23 // above the highest number there is
+	dir := filepath.Join(t.TempDir(), "killed")
+	require.NoError(t, os.Mkdir(dir, 0o700))
+	require.NoError(t, unix.Mount(fmt.Sprint(diskName, noProcess), dir, "tmpfs", 0, "size=1m"))
+	unmountLeftovers(t)
+	require.NoDirExists(t, dir)
+	mounts, err := os.ReadFile("/proc/self/mounts")
+	require.NoError(t, err)
+	require.Contains(t, string(mounts), fmt.Sprint(diskName, os.Getpid()), "ours is in use")
+	require.NotContains(t, string(mounts), fmt.Sprint(diskName, noProcess))
 }
 
 // fillUp takes all space of a file system but for some bytes.

@@ -7,7 +7,6 @@ import (
 	"io"
 	"net"
 	"path/filepath"
-	"syscall"
 	"testing"
 
 	"github.com/hashicorp/go-hclog"
@@ -109,12 +108,6 @@ func connect(b *testing.B, plugins ...Plugin) *Client {
 		server.Stop()
 	})
 	return NewClient(conn, nil)
-}
-
-func cpuTime(b *testing.B) int64 {
-	var u syscall.Rusage
-	require.NoError(b, syscall.Getrusage(syscall.RUSAGE_SELF, &u))
-	return u.Utime.Nano() + u.Stime.Nano()
 }
 
 // BenchmarkSource is the way of 109-byte lines over a unix socket, both ends. An operation is a row.
