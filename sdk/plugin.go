@@ -88,6 +88,10 @@ func Output(fields ...FieldSpec) About { return func(d *Description) { d.Output 
 // what it brings. Positions mean nothing to such a source; Ack is not called.
 func NotReplayable() About { return func(d *Description) { d.NotReplayable = true } }
 
+// Stateful says that an assigner or a transform remembers something that a checkpoint holds: it is a [Snapshotter]. It is for people who
+// read the description; what is snapshotted is decided by the methods alone.
+func Stateful() About { return func(d *Description) { d.Snapshots = true } }
+
 // InDaemon says that the plugin only makes sense inside the daemon's process. It is for shipped plugins.
 func InDaemon() About { return func(d *Description) { d.InDaemon = true } }
 

@@ -169,7 +169,7 @@ func (d described) facts() (out [][2]string) {
 		}
 		add("takes", takes)
 	}
-	if d.Snapshots {
+	if d.Snapshots && !d.Kind.OfWindows() {
 		add("state", "held by checkpoints")
 	}
 	return out

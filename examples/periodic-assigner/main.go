@@ -44,7 +44,7 @@ func (h *Highest) Restore(state []byte) (err error) {
 
 func plugin() sdk.Plugin {
 	return sdk.NewPeriodicAssigner("highest", "watermark = highest creation_time - 3.5 s",
-		func(struct{}) (sdk.PeriodicAssigner[Event], error) { return &Highest{max: sdk.NoTimestamp}, nil })
+		func(struct{}) (sdk.PeriodicAssigner[Event], error) { return &Highest{max: sdk.NoTimestamp}, nil }, sdk.Stateful())
 }
 
 func main() { sdk.Serve(plugin()) }

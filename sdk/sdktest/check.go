@@ -114,6 +114,7 @@ type kit struct {
 	prefix string
 	s      Settings
 	report Report
+	told   bool // see stateful
 }
 
 func (k *kit) run(p wire.Plugin, prefix string) {

@@ -142,8 +142,17 @@ func (k *kit) restartsDoNotShow(rows []map[string]any, previous []int64) error {
 			}
 			return hinted(how, "restarted after %d records: %s", at, d)
 		}
+		k.stateful(len(state) > 0)
 	}
 	return nil
+}
+
+// stateful notes, once, a snapshot of which the description does not speak.
+func (k *kit) stateful(has bool) {
+	if has && !k.d.Snapshots && !k.told {
+		k.told = true
+		k.note("it has snapshots, and its description does not say so: add sdk.Stateful()")
+	}
 }
 
 // assignTo runs the first rows and takes a snapshot.

@@ -107,6 +107,7 @@ func (k *kit) transformRestarts(rows []map[string]any, previous []int64) error {
 			}
 			return hinted(how, "restarted after %d records: %s", at, d)
 		}
+		k.stateful(len(state) > 0)
 	}
 	return nil
 }

@@ -27,7 +27,7 @@ type Config struct {
 // Plugin is the assigner.
 func Plugin() sdk.Plugin {
 	return sdk.NewBatchAssigner("marker", "watermarks come as records of their own", sdk.Marker, nil,
-		func(c Config) (sdk.BatchAssigner, error) { return New(c), nil })
+		func(c Config) (sdk.BatchAssigner, error) { return New(c), nil }, sdk.Stateful())
 }
 
 // Reasons of refused markers, stable.

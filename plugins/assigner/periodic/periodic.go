@@ -29,7 +29,7 @@ func (c *Config) Validate() error {
 // Plugin is the assigner.
 func Plugin() sdk.Plugin {
 	return sdk.NewBatchAssigner("periodic", "the watermark follows the highest timestamp at a fixed distance", sdk.Periodic, nil,
-		func(c Config) (sdk.BatchAssigner, error) { return New(c), nil })
+		func(c Config) (sdk.BatchAssigner, error) { return New(c), nil }, sdk.Stateful())
 }
 
 // Assigner works on one partition.

@@ -29,7 +29,7 @@ func (c *Config) Validate() error {
 // Plugin is the assigner.
 func Plugin() sdk.Plugin {
 	return sdk.NewBatchAssigner("punctuated", "a watermark is decided at each record", sdk.Punctuated, nil,
-		func(c Config) (sdk.BatchAssigner, error) { return New(c), nil })
+		func(c Config) (sdk.BatchAssigner, error) { return New(c), nil }, sdk.Stateful())
 }
 
 // Assigner works on one partition.
