@@ -22,6 +22,7 @@ import (
 const (
 	recordVersion    = 1 // 2026: the first one of each kind
 	flagEnded        = 1
+	flagIdle         = 2
 	kindCheckpoint   = "checkpoint"
 	kindSource       = "source"
 	kindPartition    = "partition"
@@ -61,6 +62,9 @@ func (p Partition) encode() []byte {
 	if p.Ended {
 		flags |= flagEnded
 	}
+	if p.Idle {
+		flags |= flagIdle
+	}
 	b := binary.AppendVarint([]byte{recordVersion, flags}, p.Watermark)
 	b = appendBytes(b, p.Position)
 	b = appendBytes(b, p.Header)
@@ -70,8 +74,8 @@ func (p Partition) encode() []byte {
 func decodePartition(b []byte) (Partition, error) {
 	r := record(b)
 	flags := r.byte()
-	p := Partition{Ended: flags&flagEnded != 0, Watermark: r.varint(), Position: r.bytes(), Header: r.bytes(), Assigner: r.bytes()}
-	if flags&^flagEnded != 0 {
+	p := Partition{Ended: flags&flagEnded != 0, Idle: flags&flagIdle != 0, Watermark: r.varint(), Position: r.bytes(), Header: r.bytes(), Assigner: r.bytes()}
+	if flags&^(flagEnded|flagIdle) != 0 {
 		return p, errRecord
 	}
 	return p, r.end()

@@ -69,11 +69,14 @@ func (s *State) Watermarks() []ComponentWatermark {
 			if strings.HasPrefix(p, "$") { // the engine's own
 				continue
 			}
-			ended := ""
-			if src.Partitions[p].Ended {
-				ended = watermark.StateEnded.String()
+			state := ""
+			switch {
+			case src.Partitions[p].Ended:
+				state = watermark.StateEnded.String()
+			case src.Partitions[p].Idle:
+				state = watermark.StateIdle.String()
 			}
-			rows = append(rows, ComponentWatermark{Component: name, Partition: p, Watermark: TimeText(src.Partitions[p].Watermark), State: ended})
+			rows = append(rows, ComponentWatermark{Component: name, Partition: p, Watermark: TimeText(src.Partitions[p].Watermark), State: state})
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Snapshot.Stages)) {

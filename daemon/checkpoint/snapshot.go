@@ -20,6 +20,7 @@ type Partition struct {
 	Assigner  []byte // snapshot of its assigner; opaque
 	Watermark int64  // batch.NoWatermark where there is none
 	Ended     bool   // nothing more comes from it
+	Idle      bool   // the watermark does not wait for it
 }
 
 // Stage is where a keyed operator stands, beside its entries in the store.

@@ -140,6 +140,13 @@ type partitionState struct {
 	header    []byte // csv
 	watermark int64
 	ended     bool
+	idle      bool
+}
+
+// partitionMark is where a partition's event time stands.
+type partitionMark struct {
+	watermark int64
+	idle      bool
 }
 
 // laneSnapshot is a lane's part of a checkpoint.
@@ -195,7 +202,7 @@ type item struct {
 	barrier  uint64
 	guard    []byte
 	states   []wire.PartitionState
-	marks    map[uint32]int64 // watermarks of the partitions at a barrier
+	marks    map[uint32]partitionMark // where the partitions' event time stands at a barrier
 	combined int64
 	idle     []bool // status changes to be passed on before the batch
 	out      []prepared

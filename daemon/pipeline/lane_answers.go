@@ -110,6 +110,9 @@ func (l *lane) combineItem(it *item, got wire.AssignerEvent, now int64) {
 			// behind this one must not find the source's watermark beyond its own.
 			l.combine.Defer(it.partition, s.watermark, now)
 		}
+		if l.restored[it.name].idle {
+			l.combine.DeferIdle(it.partition, now) // it was silent before the stop, and need not show it again
+		}
 	case endedItem:
 		l.combine.End(it.partition, now)
 		l.events = l.combine.Combine(l.events)
@@ -150,10 +153,10 @@ func (l *lane) combineItem(it *item, got wire.AssignerEvent, now int64) {
 		for i := range it.states {
 			it.states[i].State = append([]byte(nil), it.states[i].State...)
 		}
-		it.marks = map[uint32]int64{}
+		it.marks = map[uint32]partitionMark{}
 		l.statuses = l.combine.Status(l.statuses[:0])
 		for _, p := range l.statuses {
-			it.marks[p.Partition] = p.Watermark
+			it.marks[p.Partition] = partitionMark{p.Watermark, p.State == watermark.StateIdle}
 		}
 		it.combined = l.combine.Watermark()
 	}

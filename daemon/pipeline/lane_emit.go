@@ -138,11 +138,11 @@ func (l *lane) snapshot(it *item) laneSnapshot {
 		if p.name == replayPartition {
 			continue
 		}
-		w, ok := it.marks[id]
+		mark, ok := it.marks[id]
 		if !ok {
-			w = batch.NoWatermark
+			mark.watermark = batch.NoWatermark
 		}
-		s.partitions[p.name] = partitionState{position: p.position, header: p.header, assigner: states[id], watermark: w}
+		s.partitions[p.name] = partitionState{position: p.position, header: p.header, assigner: states[id], watermark: mark.watermark, idle: mark.idle}
 		s.acks = append(s.acks, ack{id, p.position})
 	}
 	return s

@@ -13,10 +13,10 @@ const CodeUnconfirmedJump = "unconfirmed_jump"
 // JumpSettings configures a JumpGuard (`confirm_jump`).
 type JumpSettings struct {
 	Span    int64 // ms: a row further ahead of its partition's confirmed time than this is a jumper; must be positive
-	Records int   // so many jumpers in a row confirm a jump; 0: 3
+	Records int   // so many jumpers in a row, within one span, confirm a jump; 0: 3
 
-	// Partitions: so many partitions whose newest rows are jumpers confirm one, too; 0: partitions do not vouch for each other. Which
-	// rows are refused can then depend on how the partitions' batches interleave; without it, on each partition's own rows alone.
+	// Partitions: so many partitions whose newest rows are jumpers to about the same time confirm one, too; 0: partitions do not vouch for
+	// each other. Which rows are refused can then depend on how the partitions' batches interleave; without it, on each partition's own rows alone.
 	Partitions int
 
 	Patience int // a jumper is refused after so many further rows of its partition; 0: 10,000
@@ -55,8 +55,10 @@ type jumper struct {
 // jumpState is the machine of one partition. It is a function of the partition's times alone:
 //
 //   - A row at most span ahead of high is ordinary: it passes and raises high. It ends the current run of jumpers.
-//   - Any other row is a jumper and is held. When a run of Records jumpers stands in a row, time has moved: high rises to the lowest
-//     time of the run. A bad clock among good ones never gets a run, however often it speaks.
+//   - Any other row is a jumper and is held. When Records jumpers of a run are within one span of each other, they agree that time has
+//     moved: high rises to the lowest of them. A bad clock among good ones never gets a run, however often it speaks, and clocks that are
+//     wrong each in its own way do not agree.
+//   - A row without a time says nothing about it: it passes, and ends no run.
 //   - Whenever high rises, held rows at most span ahead of it are released, in the order of their arrival, and raise high
 //     themselves. So a wrong row in the middle of a real jump stays behind alone.
 //   - Before anything is confirmed every row is a jumper: the first rows confirm each other.
@@ -78,6 +80,9 @@ func (s *jumpState) ordinary(time, span int64) bool {
 func (s *jumpState) offer(time int64, set *JumpSettings, row func() []byte, released, refused []jumper) (verdict, []jumper, []jumper) {
 	order := s.next
 	s.next++
+	if time == batch.NoTimestamp {
+		return pass, released, refused
+	}
 	if s.ordinary(time, set.Span) {
 		s.high = max(s.high, time)
 		s.run = s.next
@@ -90,8 +95,8 @@ func (s *jumpState) offer(time int64, set *JumpSettings, row func() []byte, rele
 		return pass, released, refused
 	}
 	s.add(jumper{time: time, order: order})
-	if s.runLength() >= set.Records {
-		released = s.confirm(set.Span, released)
+	if level, ok := agreed(s.current(), set.Records, set.Span); ok {
+		released = s.confirm(level, set.Span, released)
 	}
 	// If the row itself has been released, it goes on at its own place instead.
 	if n := len(released); n > 0 && released[n-1].order == order {
@@ -111,21 +116,35 @@ func (s *jumpState) add(j jumper) {
 	s.held = append(s.held, j)
 }
 
-// runLength is how many of the newest held rows are in a row.
-func (s *jumpState) runLength() int {
-	n := 0
-	for i := len(s.held) - 1; i >= 0 && s.held[i].order >= s.run; i-- {
-		n++
+// current is the current run: the newest held rows, as far as they are in a row.
+func (s *jumpState) current() []jumper {
+	i := len(s.held)
+	for i > 0 && s.held[i-1].order >= s.run {
+		i--
 	}
-	return n
+	return s.held[i:]
 }
 
-// confirm believes the lowest time of the current run and releases what it vouches for.
-func (s *jumpState) confirm(span int64, released []jumper) []jumper {
-	level := int64(math.MaxInt64)
-	for i := len(s.held) - 1; i >= 0 && s.held[i].order >= s.run; i-- {
-		level = min(level, s.held[i].time)
+// agreed returns the lowest time of so many rows of a run within one span of each other.
+func agreed(run []jumper, records int, span int64) (level int64, ok bool) {
+	if len(run) < records {
+		return 0, false
 	}
+	times := make([]int64, len(run))
+	for i, j := range run {
+		times[i] = j.time
+	}
+	slices.Sort(times)
+	for i := range len(times) - records + 1 {
+		if times[i+records-1] <= saturatingAdd(times[i], span) {
+			return times[i], true
+		}
+	}
+	return 0, false
+}
+
+// confirm believes a time and releases what it vouches for.
+func (s *jumpState) confirm(level, span int64, released []jumper) []jumper {
 	s.high = max(s.high, level)
 	return s.release(span, released)
 }

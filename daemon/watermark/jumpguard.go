@@ -60,11 +60,9 @@ func (g *JumpGuard) Apply(b *batch.Batch, out []*batch.Batch) []*batch.Batch {
 			releases = append(releases, release{int(row), slices.Clone(g.released), b.Partition})
 		}
 		if v == hold {
-			for _, q := range g.agreeing(s) {
-				if q.high == batch.NoTimestamp && q != s {
-					continue // it has not begun: it confirms itself
-				}
-				if rows := q.confirm(g.settings.Span, nil); len(rows) > 0 {
+			for _, a := range g.agreeing(s, t) {
+				q := a.state
+				if rows := q.confirm(a.level, g.settings.Span, nil); len(rows) > 0 {
 					if n := len(rows); q == s && rows[n-1].order == s.next-1 {
 						rows, v = rows[:n-1], pass
 					}
@@ -145,15 +143,32 @@ func (g *JumpGuard) refuse(partition uint32, out []*batch.Batch) []*batch.Batch 
 	return out
 }
 
-// agreeing returns the partitions that stand before a jump together, or nothing if they are too few.
-func (g *JumpGuard) agreeing(s *jumpState) []*jumpState {
+// vote is a partition that stands before a jump, and the lowest time it says.
+type vote struct {
+	state *jumpState
+	level int64
+}
+
+// agreeing returns the partitions that stand before a jump to about the same time as t, that of the newest row of s, or nothing if they are too
+// few. A partition that has not begun confirms itself and nobody else.
+func (g *JumpGuard) agreeing(s *jumpState, t int64) []vote {
 	if g.settings.Partitions <= 0 || s.high == batch.NoTimestamp {
 		return nil
 	}
-	var list []*jumpState
+	span := g.settings.Span
+	var list []vote
 	for _, q := range g.parts {
-		if q.runLength() > 0 {
-			list = append(list, q)
+		if q.high == batch.NoTimestamp {
+			continue
+		}
+		level := int64(math.MaxInt64)
+		for _, j := range q.current() {
+			if j.time <= saturatingAdd(t, span) && t <= saturatingAdd(j.time, span) {
+				level = min(level, j.time)
+			}
+		}
+		if level != math.MaxInt64 {
+			list = append(list, vote{q, level})
 		}
 	}
 	if len(list) < g.settings.Partitions {
