@@ -217,7 +217,7 @@ func (a *attempt) restoredLane(name string) laneSnapshot {
 	for name, p := range s.Partitions {
 		assigner, another := stateOf(plugin, p.Assigner)
 		before = max(before, another)
-		out.partitions[name] = partitionState{position: p.Position, header: p.Header, assigner: assigner, watermark: p.Watermark, ended: p.Ended}
+		out.partitions[name] = partitionState{position: p.Position, header: p.Header, assigner: assigner, watermark: p.Watermark, ended: p.Ended, idle: p.Idle}
 	}
 	if before != "" && plugin != "" {
 		a.p.set.Log.Warn(beginsAnew, "component", name, "plugin", plugin, "before", before)
@@ -236,7 +236,7 @@ func (a *attempt) commit(ctx context.Context, c *cut) error {
 		plugin := a.plan.Source(name).AssignerName()
 		for name, p := range l.partitions {
 			s.Partitions[name] = checkpoint.Partition{
-				Position: p.position, Header: p.header, Assigner: owned(plugin, p.assigner), Watermark: p.watermark, Ended: p.ended,
+				Position: p.position, Header: p.header, Assigner: owned(plugin, p.assigner), Watermark: p.watermark, Ended: p.ended, Idle: p.idle,
 			}
 		}
 		out.Snapshot.Sources[name] = s
