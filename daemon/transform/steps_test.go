@@ -139,6 +139,30 @@ k="e" item="q\"uote" n=1
 	out.Release()
 }
 
+func TestUnnestedRowsStandWhereTheirRecordStood(t *testing.T) {
+	u := NewUnnest(compiled(t, "items"), "", "")
+	rows := []string{`{"items": []}`, `{"items": [1, 2]}`, `{"items": [3]}`}
+	for _, c := range []struct {
+		unit batch.PositionUnit
+		want []int64
+	}{
+		{batch.RecordNumber, []int64{101, 101, 102}},
+		{batch.ByteOffset, []int64{114, 114, 132}},
+	} {
+		b := records(t, rows...)
+		b.Base, b.Unit = 100, c.unit
+		out, _ := u.Apply(b, nil)
+		f := out.Fork() // as every branch of the graph sees it
+		var got []int64
+		for i := range f.N {
+			got = append(got, f.RowPosition(i))
+		}
+		require.Equal(t, c.want, got)
+		f.Release()
+		out.Release()
+	}
+}
+
 func TestUnnestUnderItsOwnName(t *testing.T) {
 	u := NewUnnest(compiled(t, "o.list"), "", "")
 	b := records(t, `{"o": {"list": ["a", "b"]}, "k": 1}`)

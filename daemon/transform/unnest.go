@@ -26,8 +26,8 @@ func NewUnnest(field *Program, as, index string) *Unnest {
 	return u
 }
 
-// Apply takes over b and returns a batch with a row for each element, in order, or for a batch without any an empty one. Times, marks
-// and the source's position go along; raw rows do not, because one raw row has become several.
+// Apply takes over b and returns a batch with a row for each element, in order, or for a batch without any an empty one. Times, marks,
+// the places of the records and the source's position go along; raw rows do not, because one raw row has become several.
 //
 // A row where the field is null or missing, or the array is empty, counts as filtered. A row where it is something else is
 // refused: rejects gets b before it is released, to take its new Bad entries. It may be nil.
@@ -112,6 +112,10 @@ func offsetIn(whole, part []byte) (int, bool) {
 func (u *Unnest) finish(out, b *batch.Batch, elems batch.Column) {
 	n := len(u.origin)
 	out.N, out.Sel, out.Offsets = n, nil, nil
+	out.Places = make([]int64, n)
+	for i, row := range u.origin {
+		out.Places[i] = b.RowPosition(int(row))
+	}
 	times := out.Times
 	out.Times = nil
 	if len(times) > 0 {

@@ -66,7 +66,7 @@ func (b *Batch) Fork() *Batch {
 	f := &Batch{ // field by field: others may count their shares of b meanwhile
 		N: b.N, Source: b.Source, Partition: b.Partition,
 		Data: b.Data, Offsets: b.Offsets, Trailer: b.Trailer,
-		Base: b.Base, Unit: b.Unit, Position: b.Position, Header: b.Header,
+		Base: b.Base, Unit: b.Unit, Places: b.Places[:len(b.Places):len(b.Places)], Position: b.Position, Header: b.Header,
 		Times: b.Times[:len(b.Times):len(b.Times)], Marks: b.Marks, Before: b.Before,
 		Columns: slices.Clone(b.Columns),
 		Extra:   b.Extra[:len(b.Extra):len(b.Extra)], // an append moves to memory of its own

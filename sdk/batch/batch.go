@@ -67,7 +67,8 @@ type Batch struct {
 
 	Base     int64 // place of row 0 in the partition, for messages
 	Unit     PositionUnit
-	Position []byte // opaque: where a source continues after this batch
+	Places   []int64 // of each row in the partition, in Unit, where rows are no longer one for one those of the source; else empty
+	Position []byte  // opaque: where a source continues after this batch
 
 	// Header is the record that names the columns of this partition, for formats that have one (csv). Batches share it: it must
 	// not be changed. Nil where there is none.
@@ -109,8 +110,11 @@ func (b *Batch) Row(i int) []byte {
 	return b.Data[b.Offsets[i] : b.Offsets[i+1]-uint32(b.Trailer)]
 }
 
-// RowPosition is the place of row i in its partition, in b.Unit.
+// RowPosition is the place of row i in its partition, in b.Unit. Of a row that a step made it is that of the record it was made of.
 func (b *Batch) RowPosition(i int) int64 {
+	if len(b.Places) > 0 {
+		return b.Places[i]
+	}
 	if b.Unit == ByteOffset && len(b.Offsets) > 0 {
 		return b.Base + int64(b.Offsets[i])
 	}

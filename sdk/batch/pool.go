@@ -19,7 +19,7 @@ func Get() *Batch {
 func (b *Batch) Reset() {
 	b.Before = NoWatermark
 	b.N, b.Source, b.Partition, b.Trailer, b.Base, b.Unit = 0, 0, 0, 0, 0, RecordNumber
-	b.Data, b.Offsets, b.Position = b.Data[:0], b.Offsets[:0], b.Position[:0]
+	b.Data, b.Offsets, b.Places, b.Position = b.Data[:0], b.Offsets[:0], b.Places[:0], b.Position[:0]
 	b.Header = nil
 	b.Rejects, b.Bad, b.Times, b.Marks = b.Rejects[:0], b.Bad[:0], b.Times[:0], b.Marks[:0]
 	if b.Sel != nil {

@@ -107,7 +107,7 @@ func CheckTransformed(origin *[]uint32, out, in int) error {
 }
 
 // ApplyTransformed finishes a transform's answer about the selected rows of in: origin and bad count selected rows and become row numbers
-// of in; timestamps and marks are carried over to out, bad rows are refused in in. It returns origin.
+// of in; timestamps, places and marks are carried over to out, bad rows are refused in in. It returns origin.
 func ApplyTransformed(in, out *batch.Batch, origin []uint32, bad []batch.BadRow) []uint32 {
 	out.Partition = in.Partition
 	if in.Sel != nil {
@@ -117,6 +117,10 @@ func ApplyTransformed(in, out *batch.Batch, origin []uint32, bad []batch.BadRow)
 		for i := range bad {
 			bad[i].Row = in.Sel[bad[i].Row]
 		}
+	}
+	out.Unit, out.Places = in.Unit, out.Places[:0]
+	for _, row := range origin {
+		out.Places = append(out.Places, in.RowPosition(int(row)))
 	}
 	out.Times = out.Times[:0]
 	if len(in.Times) == in.N {
