@@ -47,7 +47,7 @@ func (w Workload) Pipeline(r Run) string {
 	}
 	line("\n[checkpoint]\ninterval = %q", r.Checkpoint)
 	if w.Memory > 0 {
-		line("\n[state]\nmemory = \"%dMiB\"\ncache = \"64MiB\"", w.Memory>>21) // half of what the process may have
+		line("\n[state]\nmemory = \"%dMiB\"\ncache = \"64MiB\"", w.Memory>>22) // a quarter of what the process may have: a checkpoint holds as much again
 	}
 	if w.Assigner != "" && len(r.UserPlugin) > 0 {
 		line("\n[plugins.assigner-%s]\npath = %q\nargs = [%s]", w.Assigner, r.UserPlugin[0], quoted(r.UserPlugin[1:]))
