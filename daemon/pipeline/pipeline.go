@@ -166,7 +166,9 @@ func (p *Pipeline) Run(ctx context.Context) error {
 		}
 		lasted := p.set.Clock.Since(begun)
 		wait, again := backoff.Failed(lasted, rand.Float64())
+		p.mu.Lock() // others ask for the state at the same time
 		p.tries = backoff.Failures()
+		p.mu.Unlock()
 		if n := p.convicted(); n != convicted { // the reason for these failures has been found
 			convicted = n
 			crashes.Reset()
