@@ -55,7 +55,7 @@ func pipelineReference() string {
 One file is one pipeline: a graph of named components, wired by ` + "`inputs`" + `. A source brings records in, transforms work on them, sinks carry
 results out. Every component has a main output, which is called by its name alone, and named ports. ` + "`clicks.errors`" + ` gives a row for each record that could
 not be decoded, has no usable timestamp, or failed: reason, message, component, source, partition, position, event_time, raw, and raw_base64 where raw is
-not UTF-8. ` + "`per_user.late`" + `, of a window, gives the records that came too late, as they came to the window, with _source, _partition, _position, _event_time
+not UTF-8. event_time is null where no time was taken from the record: a time that max_ahead or confirm_jump has refused stands in the message. ` + "`per_user.late`" + `, of a window, gives the records that came too late, as they came to the window, with _source, _partition, _position, _event_time
 and _reason ("late"). What comes out of these
 ports and nobody reads is kept in the store of dead letters. A sink whose template or columns name ` + "`_watermark`" + ` gets the watermark at which
 each row passes.

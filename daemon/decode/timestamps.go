@@ -157,11 +157,15 @@ func (t *Timestamps) Parse(text string) (ms int64, err error) {
 }
 
 // Column writes the event time of each selected row into out, which has b.N elements. Rows without a value, or with one that
-// is not a time, get NoTimestamp and are refused (no_timestamp, bad_timestamp) and taken out of the selection.
+// is not a time, get NoTimestamp and are refused (no_timestamp, bad_timestamp) and taken out of the selection. Rows that were not selected
+// get NoTimestamp: what stands in their cells is no value.
 func (t *Timestamps) Column(b *batch.Batch, c *batch.Column, out []int64) {
 	out = out[:b.N]
 	t.look(b, c)
 	if kind, ok := c.Uniform(); ok && kind == batch.Int && t.kind == timeNumber && t.integers(c.Bits[:len(out)], out) {
+		if b.Sel != nil {
+			clearOthers(out, b.Sel)
+		}
 		return
 	}
 	from := len(b.Bad)
@@ -173,8 +177,23 @@ func (t *Timestamps) Column(b *batch.Batch, c *batch.Column, out []int64) {
 		for _, i := range b.Sel {
 			t.row(b, c, int(i), out)
 		}
+		clearOthers(out, b.Sel)
 	}
 	b.Narrow(from)
+}
+
+// clearOthers takes the times of rows that are not in sel, which is ascending.
+func clearOthers(out []int64, sel []uint32) {
+	next := 0
+	for _, i := range sel {
+		for ; next < int(i); next++ {
+			out[next] = batch.NoTimestamp
+		}
+		next = int(i) + 1
+	}
+	for ; next < len(out); next++ {
+		out[next] = batch.NoTimestamp
+	}
 }
 
 // integers converts a whole column. It is false, with nothing said about out, when some value does not fit.

@@ -234,6 +234,25 @@ func TestColumnsLikeTexts(t *testing.T) {
 	})
 }
 
+// TestRowsThatAreDeadHaveNoTime says that what lies in the cells of a row that decoding has refused is taken for no time, on any way through.
+func TestRowsThatAreDeadHaveNoTime(t *testing.T) {
+	for _, unit := range []string{"s", "ms", "us", "auto"} {
+		d, errs := New(Spec{Format: FormatDelimited, Delimiter: " ", Fields: []Field{{Name: "k"}, {Name: "ts"}},
+			Declared: []Declared{{Name: "k", Path: Path{{Name: "k"}}, Type: TypeString}, {Name: "ts", Path: Path{{Name: "ts"}}, Type: TypeInt}}})
+		require.NoError(t, errs.Err())
+		b := lines("a x", "a 1000", "b", "a y", "a 2000", "a z")
+		d.Decode(b)
+		require.Equal(t, []uint32{1, 2, 4}, b.Sel, "the others are refused; one has no time")
+		out := []int64{5, 5, 5, 5, 5, 5} // memory that was used before
+		timestamps(t, unit, TimeOptions{}).Column(b, b.Column("ts"), out)
+		for _, row := range []int{0, 2, 3, 5} {
+			require.Equal(t, int64(batch.NoTimestamp), out[row], unit)
+		}
+		require.NotEqual(t, int64(batch.NoTimestamp), out[1], unit)
+		require.NotEqual(t, int64(batch.NoTimestamp), out[4], unit)
+	}
+}
+
 // TestRFC3339LikeTheStandardLibrary compares with time.Parse, in what both take.
 func TestRFC3339LikeTheStandardLibrary(t *testing.T) {
 	ts := timestamps(t, "rfc3339", TimeOptions{})

@@ -38,6 +38,7 @@ inputs = ["per_user.late"]
 	raw, err := base64.StdEncoding.DecodeString(first.Base64)
 	require.NoError(t, err)
 	require.Equal(t, bad, string(raw))
+	require.Contains(t, string(rows[0]), `"event_time":null`, "nothing was taken from it, though its neighbours have a time")
 	require.Contains(t, rows[1], `"raw":"no-time"`)
 	require.NotContains(t, rows[1], "raw_base64", "text needs none")
 
