@@ -74,6 +74,7 @@ type stageNode struct {
 	output   *stageOutput
 	main     *port
 	writer   *letterWriter
+	skipped  skippedCells
 }
 
 func (a *attempt) onClose(f func() error) { a.closers = append(a.closers, f) }

@@ -74,21 +74,23 @@ type SourceSummary struct {
 	Out      int64              `json:"out"`
 	Ignored  int64              `json:"ignored_watermarks,omitempty"`       // that would have gone back
 	TooFar   int64              `json:"watermarks_too_far_ahead,omitempty"` // of the clock, by max_ahead
+	Doubted  int64              `json:"unconfirmed_watermarks,omitempty"`   // far ahead of the rows, by confirm_jump
 	Suspect  int64              `json:"suspect_timestamps,omitempty"`       // outside of 1990 to 2100, since the unit has looked wrong
 	Lateness []watermark.Advice `json:"lateness,omitempty"`
 }
 
 // StepSummary is a step's share.
 type StepSummary struct {
-	Name     string `json:"name"`
-	In       int64  `json:"in"`
-	Out      int64  `json:"out"`
-	Filtered int64  `json:"filtered,omitempty"`
-	Rejected int64  `json:"rejected,omitempty"`
-	Late     int64  `json:"late,omitempty"`
-	Silent   int64  `json:"without_window,omitempty"` // rows that belong to no window, because windows are further apart than they are long
-	Firings  int64  `json:"windows_fired,omitempty"`
-	Open     int64  `json:"windows_open,omitempty"`
+	Name     string          `json:"name"`
+	In       int64           `json:"in"`
+	Out      int64           `json:"out"`
+	Filtered int64           `json:"filtered,omitempty"`
+	Rejected int64           `json:"rejected,omitempty"`
+	Late     int64           `json:"late,omitempty"`
+	Silent   int64           `json:"without_window,omitempty"` // rows that belong to no window, because windows are further apart than they are long
+	Firings  int64           `json:"windows_fired,omitempty"`
+	Open     int64           `json:"windows_open,omitempty"`
+	Skipped  []SkippedValues `json:"skipped_values,omitempty"` // by aggregate
 	keyed    bool
 }
 
@@ -128,6 +130,9 @@ func (s *Summary) clone() Summary {
 	c := *s
 	c.Sources = append([]SourceSummary(nil), s.Sources...)
 	c.Steps = append([]StepSummary(nil), s.Steps...)
+	for i := range c.Steps {
+		c.Steps[i].Skipped = append([]SkippedValues(nil), c.Steps[i].Skipped...)
+	}
 	c.Sinks = append([]SinkSummary(nil), s.Sinks...)
 	return c
 }
@@ -160,6 +165,7 @@ func (s *Summary) count(a *attempt) {
 		e := entry(&s.Sources, func(e *SourceSummary) *string { return &e.Name }, l.name)
 		in, rejected, markers, out := l.counts.In.Load(), l.counts.Rejected.Load(), l.counts.Markers.Load(), l.counts.Out.Load()
 		e.Ignored, e.TooFar, e.Suspect = e.Ignored+l.counts.Ignored.Load()+l.counts.Refrained.Load(), e.TooFar+l.counts.TooFar.Load(), e.Suspect+l.counts.Suspect.Load()
+		e.Doubted += l.counts.Unconfirmed.Load()
 		e.In, e.Rejected, e.Markers, e.Out = e.In+in, e.Rejected+rejected, e.Markers+markers, e.Out+out
 		s.In, s.Rejected, s.Markers, s.Bytes = s.In+in, s.Rejected+rejected, s.Markers+markers, s.Bytes+l.counts.Bytes.Load()
 		l.latenessMu.Lock()
@@ -193,6 +199,7 @@ func (s *Summary) count(a *attempt) {
 			s.Late += c.Late.Load()
 			s.Results += c.Results.Load()
 		})
+		n.skipped.addTo(e, st)
 		e.Firings += n.stage.Firings()
 		s.Firings += n.stage.Firings()
 		s.Open += e.Open
@@ -235,12 +242,20 @@ func (s *Summary) Remarks() []string {
 	if s.Open > 0 {
 		out = append(out, fmt.Sprintf("%s no result yet: nothing has said that their time is over", counted(s.Open, "window is still open and has", "windows are still open and have")))
 	}
+	for _, st := range s.Steps {
+		for _, v := range st.Skipped {
+			out = append(out, fmt.Sprintf("%s: %s has left out %s that %s cannot take, such as text where numbers are due", st.Name, v.Name, counted(v.Values, "value", "values"), v.Func))
+		}
+	}
 	for _, src := range s.Sources {
 		if src.Ignored > 0 {
 			out = append(out, fmt.Sprintf("source %s: %s ignored, because time does not go back", src.Name, counted(src.Ignored, "watermark was", "watermarks were")))
 		}
 		if src.TooFar > 0 {
 			out = append(out, fmt.Sprintf("source %s: %s further ahead of the clock than max_ahead, and ignored", src.Name, counted(src.TooFar, "watermark was", "watermarks were")))
+		}
+		if src.Doubted > 0 {
+			out = append(out, fmt.Sprintf("source %s: %s further ahead of the records than confirm_jump, and ignored, because nothing confirmed it", src.Name, counted(src.Doubted, "watermark was", "watermarks were")))
 		}
 		if src.Suspect > 0 {
 			out = append(out, fmt.Sprintf("source %s: %s outside of 1990 to 2100; the unit is probably another one", src.Name, counted(src.Suspect, "timestamp lies", "timestamps lie")))

@@ -190,6 +190,7 @@ func (a *attempt) restoreStage(n *stageNode, cfg shard.Config) (err error) {
 // snapshot takes the changes of one shard; it runs on the shard's goroutine. The delta is the shard's own again, because a barrier comes
 // only after the commit of the one before.
 func (a *attempt) snapshot(n *stageNode, barrier uint64, i int, op window.Operator) error {
+	n.skipped.note(i, op)
 	if isProbe(barrier) {
 		return a.coord.contribute(a.ctx, barrier, nil)
 	}
