@@ -26,14 +26,21 @@ func (p *panes) read(n *pane, most int) bool {
 	if d.err != nil {
 		return false
 	}
+	// The entries come in the order of their hashes, which is that of a table's slots: in a table that grew with them they would crowd at
+	// its beginning. So they are collected first.
+	c := &d.piece
+	c.reset(p.stride)
 	first, last := d.store.Hashes()
-	entries, bad := 0, error(nil)
+	var bad error
 	err := d.store.Scan(n.span.Start, first, last, func(hash uint64, key, value []byte) bool {
-		if entries++; entries > most {
+		var v storedEntry
+		if v, bad = p.parse(n.span.Start, hash, key, value); bad != nil {
 			return false
 		}
-		bad = p.decodeInto(&n.table, n.span.Start, hash, key, value)
-		return bad == nil
+		at := c.add(hash, v.tag, v.payload)
+		bad = p.fill(&c.t, at, n.span.Start, v)
+		c.have.push(at, hash)
+		return bad == nil && c.t.n <= most
 	})
 	if err == nil {
 		err = bad
@@ -42,15 +49,40 @@ func (p *panes) read(n *pane, most int) bool {
 		d.err = err
 		return false
 	}
-	if entries > most {
-		marked := n.marked
-		p.discard(n)
-		n.marked = marked
-		return false
+	fits := c.t.n <= most
+	if fits {
+		p.takeOver(n, c)
+	}
+	if cap(c.t.mem) > pieceLimit*p.stride {
+		*c = piece{}
+	}
+	return fits
+}
+
+// takeOver makes a piece the table of a pane.
+func (p *panes) takeOver(n *pane, c *piece) {
+	t := &n.table
+	t.open(p.stride, c.t.n, p.ranges)
+	c.dst = c.dst[:0]
+	for moves := -1; moves != t.moves; { // entries move when homes are used up
+		moves, c.dst = t.moves, c.dst[:0]
+		for _, e := range c.have.at {
+			c.dst = append(c.dst, t.adopt(&c.t, e))
+		}
+	}
+	p.layout.Merge(t.mem, c.dst, &t.heap, c.t.mem, c.have.at, &c.t.heap)
+	for i, e := range c.have.at {
+		to := c.dst[i]
+		t.mem[to] |= c.t.mem[e] & bornLate
+		if c.t.mem[e]&lateMark != 0 && t.mark(to, lateMark) {
+			t.late = append(t.late, to)
+		}
+		if p.counts {
+			t.mem[to+countWord] = c.t.mem[e+countWord]
+		}
 	}
 	n.spilled, n.unread, n.marked = false, false, false
 	p.weigh(n)
-	return true
 }
 
 // decodeInto restores an entry that the table must not have yet.
