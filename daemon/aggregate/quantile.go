@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"math"
 	"slices"
+	"strconv"
 
 	"github.com/tidemark-stream/tidemark/sdk/batch"
 )
@@ -55,12 +56,24 @@ func (x *histogramAcc) add(mem []uint64, at, rows []uint32, h *Heap) {
 			continue
 		}
 		f, ok := toFloat(k, x.col.Bits[r])
+		if k == batch.JSON {
+			f, ok = integerToFloat(x.b.Text(x.col.Bits[r]))
+		}
 		if !ok || f != f {
 			*x.skipped++
 			continue
 		}
 		x.count(mem, at[i], f, 1, h)
 	}
+}
+
+// integerToFloat is the float nearest to an integer that decoders keep as JSON text, for which a sum has room.
+func integerToFloat(text []byte) (float64, bool) {
+	if !isJSONInteger(text) {
+		return 0, false
+	}
+	f, err := strconv.ParseFloat(string(text), 64)
+	return f, err == nil
 }
 
 // count adds n times the value f.

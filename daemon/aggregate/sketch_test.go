@@ -68,6 +68,36 @@ func TestQuantilesBeyondTheExactOnesKeepTheirError(t *testing.T) {
 	}
 }
 
+// A quantile's values are floats: an integer of any size takes part as the nearest one, and none is left out.
+func TestQuantilesTakeIntegersOfAnySize(t *testing.T) {
+	huge := jsonText("123456789012345678901234567890")
+	for _, c := range []struct {
+		name string
+		rows []any
+		want []string // of p = 0, 0.5, 1
+	}{
+		{"beyond 64 bits", []any{huge, 1}, []string{"1.0", "6.172839450617284e+28", "1.2345678901234568e+29"}},
+		{"below, too", []any{jsonText("-123456789012345678901234567890"), 0, huge}, []string{"-1.2345678901234568e+29", "0.0", "1.2345678901234568e+29"}},
+		{"beyond 2^53", []any{int64(9007199254740993)}, []string{"9.007199254740992e+15", "9.007199254740992e+15", "9.007199254740992e+15"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var specs []Spec
+			for _, p := range []float64{0, 0.5, 1} {
+				specs = append(specs, Spec{Name: fmt.Sprint(p), Func: "quantile", Arg: "v", P: p})
+			}
+			x := newTable(t, 2, specs...)
+			x.add(0, values(c.rows...))
+			require.Equal(t, c.want, x.result(0))
+			x.decode(t, 1, x.encode(0))
+			require.Equal(t, c.want, x.result(1), "from a checkpoint")
+			require.Equal(t, []uint64{0, 0, 0}, x.l.Skipped(), "none was left out")
+			x.add(0, values(jsonText(`{"a": 1}`), "text"))
+			require.Equal(t, c.want, x.result(0))
+			require.EqualValues(t, 2, x.l.Skipped()[0], "what is no number is counted, once for all quantiles of the field")
+		})
+	}
+}
+
 func TestTopBeyondItsBoundIsLowByNoMoreThanItSays(t *testing.T) {
 	const bound, rows = 100, 50_000
 	r := rand.New(rand.NewPCG(3, 4))

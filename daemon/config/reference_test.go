@@ -97,7 +97,12 @@ func aggregateReference(b *strings.Builder) {
 ## Aggregates
 
 Each value of ` + "`aggregate`" + ` is a call; x is a field or an expression. Null and missing values are skipped. Results are the same whatever the order of
-records, batches and shards: integers are exact, and floats are summed exactly and rounded once.
+records, batches and shards: integers are exact, and floats are summed exactly and rounded once. Functions of numbers (sum, avg, stddev, variance,
+median, quantile) take true as 1 and false as 0, and skip what is no number.
+
+NaN: sum, avg, stddev and variance are NaN once a NaN was added, or both infinities were. min skips NaN unless there is nothing else, and for max NaN is the
+highest value, as in PostgreSQL. median and quantile skip it. count counts it, count_distinct takes all NaN as one value, and first, last, collect and top give
+it as they find it. In JSON, NaN and the infinities are the strings "NaN", "Infinity" and "-Infinity".
 
 | call | result |
 | --- | --- |
