@@ -24,7 +24,7 @@ func (d *Daemon) tellManager(ctx, outer context.Context) {
 	m := d.set.Manager
 	clk := d.set.Clock
 	look := clk.NewTicker(lookEvery)
-	defer func() { look.Stop() }()
+	defer look.Stop()
 	extend := clk.NewTicker(extendEvery)
 	defer extend.Stop()
 	var alive <-chan time.Time
@@ -41,12 +41,14 @@ func (d *Daemon) tellManager(ctx, outer context.Context) {
 			return
 		case <-stopping:
 			stopping, lookC = nil, nil
+			look.Stop()
 			m.Stopping()
 			m.Status("stopping")
 			m.Extend(d.set.Config.StopTimeout + stopGrace)
 		case <-lookC:
 			if d.begun(ctx) {
 				lookC = nil
+				look.Stop()
 				d.set.Log.Info("daemon is ready")
 				m.Ready()
 				m.Status("running")

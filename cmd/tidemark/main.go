@@ -85,7 +85,7 @@ func (a *app) root() *cobra.Command {
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "print JSON for programs")
 	root.PersistentFlags().StringArrayVar(&a.pluginDirs, "plugin-dir", nil, "directory with plugin executables named tidemark-KIND-NAME (may be given several times)")
 	root.AddCommand(a.versionCommand(), a.runCommand(), a.checkCommand(), a.pluginsCommand(), a.daemonCommand(), a.testCommand(), a.explainCommand(), a.deadlettersCommand(), a.stateCommand(), a.savepointCommand())
-	root.AddCommand(a.statusCommand(), a.topCommand(), a.pipelinesCommand(), a.doctorCommand())
+	root.AddCommand(a.statusCommand(), a.topCommand(), a.tapCommand(), a.pipelinesCommand(), a.doctorCommand())
 	root.AddCommand(a.genCommand(), a.benchCommand())
 	root.AddCommand(a.benchParts()...)
 	return root

@@ -380,6 +380,9 @@ func TestWhoMayAskOverTCP(t *testing.T) {
 		{"secret", restart, func(r *http.Request) { post(r); bearer("secret")(r) }, 200},
 		{"secret", "/livez", post, 401},
 		{"", "/nothing", nil, 404},
+		{"", "/api/v1/pipelines/p/tap?component=in", nil, 403},
+		{"secret", "/api/v1/pipelines/p/tap?component=no", bearer("secret"), 404},
+		{"secret", "/api/v1/pipelines/p/tap?component=in&rate=0", bearer("secret"), 400},
 	} {
 		s := newStation(t)
 		s.set.Socket, s.set.Address, s.set.Token, s.set.PProf = "", "127.0.0.1:0", c.token, true

@@ -29,6 +29,9 @@ func (s *Server) guard(next http.Handler) http.Handler {
 		case !asks:
 			refuse(w, http.StatusForbidden, api.Forbidden, "this address has no token, so it changes nothing; ask through the Unix socket, or set [admin] token")
 			return
+		case strings.HasSuffix(r.URL.Path, "/tap"):
+			refuse(w, http.StatusForbidden, api.Forbidden, "this address has no token, so it does not show data; ask through the Unix socket, or set [admin] token")
+			return
 		case !plainHost(r.Host, s.set.Address):
 			// A web page whose name suddenly leads to this machine would otherwise read everything through the user's browser.
 			refuse(w, http.StatusForbidden, api.Forbidden, "without a token this address only answers to its IP address, to localhost, or to the name in [admin] address")

@@ -32,6 +32,7 @@ func (s *Server) routes() http.Handler {
 	mux.HandleFunc(one, s.named(s.pipeline))
 	mux.HandleFunc(one+"/state/{part}", s.named(s.state))
 	mux.HandleFunc(one+"/explain", s.named(s.explain))
+	mux.HandleFunc(one+"/tap", s.named(s.tap))
 	mux.HandleFunc("POST "+api.Prefix+"/pipelines/{name}/savepoints", s.named(s.savepoint))
 	mux.HandleFunc("POST "+api.Prefix+"/pipelines/{name}/{verb}", s.order)
 	if s.set.PProf {

@@ -358,7 +358,7 @@ func (a *attempt) makeLane(ctx context.Context, number uint32, s *plan.Source, a
 		settings: watermark.PartitionsSettings{
 			IdleAfter: s.IdleAfter.Milliseconds(), AnnounceOnRow: true, Granularity: s.Bucket.Size, Offset: s.Bucket.Offset, Began: a.now(),
 		},
-		manual: a.p.set.Drive != nil, trace: a.p.set.Trace, align: align,
+		manual: a.p.set.Drive != nil, trace: a.p.tapped(a.p.set.Trace), align: align,
 		contribute: func(barrier uint64, snap laneSnapshot) error {
 			return a.coord.contribute(a.ctx, barrier, func(c *cut) { c.lanes[s.Name] = snap })
 		},

@@ -75,7 +75,7 @@ func (a *attempt) openSink(ctx context.Context, s *plan.Sink) error {
 		part := box.Cut()
 		return a.coord.contribute(a.ctx, barrier, func(c *cut) { c.parts = append(c.parts, part) })
 	})
-	a.sinks[s.Name].tap = a.p.set.Tap
+	a.sinks[s.Name].tap = a.p.tapped(a.p.set.Tap)
 	return nil
 }
 

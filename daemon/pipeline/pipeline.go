@@ -93,6 +93,7 @@ type Pipeline struct {
 	total   Summary
 	commits commitStats
 	wards   map[string]*ward // by component
+	taps    taps
 }
 
 // State is what a pipeline is doing.

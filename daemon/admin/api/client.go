@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"path/filepath"
+	"strconv"
 
 	"github.com/tidemark-stream/tidemark/daemon/pipeline"
 	"github.com/tidemark-stream/tidemark/state"
@@ -77,6 +78,29 @@ func (c *Client) Savepoint(ctx context.Context, name string, s Savepoint) (*stat
 func (c *Client) Explain(ctx context.Context, name, step, at string) (*pipeline.WindowExplanation, error) {
 	out := &pipeline.WindowExplanation{}
 	return out, c.ask(ctx, http.MethodGet, of(name, "/explain?"+url.Values{"step": {step}, "at": {at}}.Encode()), nil, out)
+}
+
+// Tap shows f rows that pass a source or a sink, until ctx is done, f returns an error or the daemon stops.
+func (c *Client) Tap(ctx context.Context, name, component string, rate int, f func(pipeline.TapRow) error) error {
+	answer, err := c.open(ctx, http.MethodGet, of(name, "/tap?"+url.Values{"component": {component}, "rate": {strconv.Itoa(rate)}}.Encode()), nil)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = answer.Body.Close() }()
+	if err := c.bad(answer); err != nil {
+		return err
+	}
+	for d := json.NewDecoder(answer.Body); ; {
+		var row pipeline.TapRow
+		if err := d.Decode(&row); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return fmt.Errorf("the daemon at %s has stopped to answer: %w", c.where, err)
+		}
+		if err := f(row); err != nil {
+			return err
+		}
+	}
 }
 
 // Order has the daemon stop, resume or restart a pipeline.
