@@ -55,6 +55,10 @@ fuzz: ## each fuzz target for FUZZTIME (default 1m)
 crash: ## kill the program KILLS times (default 1000), and at every failpoint; SEED=n repeats a run
 	CRASH_KILLS=$(or $(KILLS),1000) CRASH_SEED=$(SEED) $(GO) test -timeout 6h -count 1 -v -run '^TestCrash|^TestFailpoints' ./cmd/tidemark
 
+.PHONY: soak-file
+soak-file: ## a file of MB (default 2000) with one bad record in ten thousand: each accounted for, with flat memory
+	SOAK_FILE_MB=$(or $(MB),2000) $(GO) test -timeout 1h -count 1 -v -run '^TestSoakFile$$' ./cmd/tidemark
+
 .PHONY: big
 big: ## KEYS keys (default 20000000) in one open window, with 1 GiB of memory: killed twice, and every key's totals compared
 	BIG_KEYS=$(or $(KEYS),20000000) $(GO) test -timeout 6h -count 1 -v -run '^TestBig$$' ./cmd/tidemark
