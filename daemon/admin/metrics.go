@@ -52,6 +52,7 @@ var (
 	sourceMarkers  = family(counter, "source_markers_total", "Records that carry time instead of data.", "pipeline", "source")
 	sourceIgnored  = family(counter, "source_ignored_watermarks_total", "Watermarks that would have gone back.", "pipeline", "source")
 	sourceTooFar   = family(counter, "source_watermarks_too_far_ahead_total", "Watermarks further ahead of the clock than max_ahead.", "pipeline", "source")
+	sourceDoubted  = family(counter, "source_unconfirmed_watermarks_total", "Watermarks further ahead of the records than confirm_jump that nothing has confirmed.", "pipeline", "source")
 	sourceSuspect  = family(counter, "source_suspect_timestamps_total", "Timestamps outside of 1990 to 2100 since some have looked like another unit.", "pipeline", "source")
 	sourceParts    = family(gauge, "source_partitions", "Partitions by state: never_seen, active, idle, held, ended.", "pipeline", "source", "state")
 
@@ -83,7 +84,7 @@ const (
 var families = []*metric{
 	buildInfo, refusedNow, pipelineState, pipelineReady, pipelineRestarts, pipelineBytes,
 	deadLettered, pipelineLag, pipelineMark, sourceIn, sourceOut, sourceRejected,
-	sourceMarkers, sourceIgnored, sourceTooFar, sourceSuspect, sourceParts, stepIn,
+	sourceMarkers, sourceIgnored, sourceTooFar, sourceDoubted, sourceSuspect, sourceParts, stepIn,
 	stepOut, stepFiltered, stepRejected, stepLate, stepSilent, stepFirings,
 	stepOpen, sinkRows, sinkRefused, sinkWaiting, commitCount, commitBytes,
 	commitLast,
@@ -146,7 +147,7 @@ func (s *Server) collectPipeline(p Pipeline, gauges []wire.InstanceMetric, put f
 	for _, e := range sum.Sources {
 		for m, v := range map[*metric]int64{
 			sourceIn: e.In, sourceOut: e.Out, sourceRejected: e.Rejected, sourceMarkers: e.Markers,
-			sourceIgnored: e.Ignored, sourceTooFar: e.TooFar, sourceSuspect: e.Suspect,
+			sourceIgnored: e.Ignored, sourceTooFar: e.TooFar, sourceDoubted: e.Doubted, sourceSuspect: e.Suspect,
 		} {
 			put(m, float64(v), name, e.Name)
 		}

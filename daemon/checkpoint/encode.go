@@ -13,7 +13,7 @@ import (
 //
 //	"checkpoint"                         version | number | time, ms | store id
 //	"source", source                     version | watermark | guard
-//	"partition", source, partition       version | flags | watermark | position | header | assigner
+//	"partition", source, partition       version | flags | watermark | position | header | assigner [| marks]
 //	"stage", stage                       version | watermark | valve
 //	"component", name                    version | kind | operator | shape | words
 //
@@ -23,6 +23,7 @@ const (
 	recordVersion    = 1 // 2026: the first one of each kind
 	flagEnded        = 1
 	flagIdle         = 2
+	flagMarks        = 4 // behind the assigner: what confirm_jump knows of watermarks
 	kindCheckpoint   = "checkpoint"
 	kindSource       = "source"
 	kindPartition    = "partition"
@@ -65,17 +66,27 @@ func (p Partition) encode() []byte {
 	if p.Idle {
 		flags |= flagIdle
 	}
+	if p.Marks != nil {
+		flags |= flagMarks
+	}
 	b := binary.AppendVarint([]byte{recordVersion, flags}, p.Watermark)
 	b = appendBytes(b, p.Position)
 	b = appendBytes(b, p.Header)
-	return appendBytes(b, p.Assigner)
+	b = appendBytes(b, p.Assigner)
+	if p.Marks != nil {
+		b = appendBytes(b, p.Marks)
+	}
+	return b
 }
 
 func decodePartition(b []byte) (Partition, error) {
 	r := record(b)
 	flags := r.byte()
 	p := Partition{Ended: flags&flagEnded != 0, Idle: flags&flagIdle != 0, Watermark: r.varint(), Position: r.bytes(), Header: r.bytes(), Assigner: r.bytes()}
-	if flags&^(flagEnded|flagIdle) != 0 {
+	if flags&flagMarks != 0 {
+		p.Marks = r.bytes()
+	}
+	if flags&^(flagEnded|flagIdle|flagMarks) != 0 {
 		return p, errRecord
 	}
 	return p, r.end()

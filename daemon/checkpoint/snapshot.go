@@ -21,6 +21,7 @@ type Partition struct {
 	Watermark int64  // batch.NoWatermark where there is none
 	Ended     bool   // nothing more comes from it
 	Idle      bool   // the watermark does not wait for it
+	Marks     []byte // what confirm_jump knows of its watermarks; opaque, nil where it is not used
 }
 
 // Stage is where a keyed operator stands, beside its entries in the store.

@@ -76,8 +76,8 @@ var timeKeys = []Key{
 	{Section: SectionTime, Name: "isolation", Type: TypeEnum, Values: isolations, Default: "process", Example: `"none"`, Doc: "As for the source, for the assigner plugin. Default: `process`."},
 
 	{Section: SectionConfirm, Name: "span", Type: TypeDuration, Required: true, Min: 1_000_000, Example: `"1h"`, Doc: "A jump that is longer has to be confirmed."},
-	{Section: SectionConfirm, Name: "records", Type: TypeInt, Default: "3", Min: 2, Max: 1000, Example: "5", Doc: "So many records near the new time confirm it, the first one included."},
-	{Section: SectionConfirm, Name: "partitions", Type: TypeInt, Default: "2", Min: 2, Max: 1000, Example: "2", Doc: "So many partitions with a record near the new time confirm it as well."},
+	{Section: SectionConfirm, Name: "records", Type: TypeInt, Default: "3", Min: 2, Max: 1000, Example: "5", Doc: "So many records in a row, to times within one span of each other, confirm it, the first one included; so do as many watermarks of a marker or a source."},
+	{Section: SectionConfirm, Name: "partitions", Type: TypeInt, Default: "2", Min: 2, Max: 1000, Example: "2", Doc: "So many partitions with a newest record within one span of the new time confirm it as well."},
 	{Section: SectionConfirm, Name: "hold", Type: TypeInt, Default: "10000", Min: 1, Max: 10_000_000, Example: "1000",
 		Doc: "A record that so many records of its partition have come after without confirming it goes to the errors port."},
 }

@@ -110,7 +110,7 @@ func (a *attempt) letterWriter(component string, name plan.Port, readers []*path
 	if err != nil {
 		return nil, err
 	}
-	w := &letterWriter{component: component, port: string(name), places: a.places, now: a.now, readers: p}
+	w := &letterWriter{component: component, port: string(name), places: a.places, now: a.now, readers: p, seen: a.p.set.Seen}
 	if len(readers) == 0 {
 		w.box = &letterInput{box: a.box, input: a.boxInputs}
 		a.boxInputs++
@@ -155,8 +155,9 @@ func (a *attempt) branch(r *path) (branch, []terminal, error) {
 		if err != nil {
 			return nil, nil, err
 		}
-		b, ends = &stepBranch{apply: apply, counts: a.counts.step(r.step.Name), next: next, letters: letters}, next.ends
+		b, ends = &stepBranch{apply: apply, counts: a.counts.step(r.step.Name), next: next, letters: letters, seen: a.p.set.Seen}, next.ends
 	}
+	b = a.entering(r, b)
 	if len(computed) > 0 {
 		c := &columnsBranch{next: b, letters: letters}
 		for _, col := range computed {
@@ -333,6 +334,9 @@ func (a *attempt) wireStage(n *stageNode) (err error) {
 		return err
 	}
 	out.late, out.latePort = n.writer.late, n.writer.readers
+	if seen := a.p.set.Seen; seen != nil && n.step.Window == nil {
+		out.seen = func(b *batch.Batch) { seen(n.step.Name, Left, b) }
+	}
 	if show := a.p.set.Late; show != nil {
 		out.late = func(b *batch.Batch, rows []uint32, watermark int64) error {
 			show(n.step.Name, b, rows, watermark)
@@ -367,9 +371,10 @@ func (a *attempt) makeLane(ctx context.Context, number uint32, s *plan.Source, a
 		c.settings.OnAllIdle = watermark.Hold
 	}
 	if s.Confirm != nil {
-		c.jumps = watermark.NewJumpGuard(watermark.JumpSettings{
+		jumps := watermark.JumpSettings{
 			Span: s.Confirm.Span.Milliseconds(), Records: s.Confirm.Records, Partitions: s.Confirm.Partitions, Patience: s.Confirm.Hold,
-		})
+		}
+		c.jumps, c.believed = watermark.NewJumpGuard(jumps), watermark.NewMarkGuard(jumps)
 		c.guard = restored.guard
 	}
 	if s.Decode != nil {

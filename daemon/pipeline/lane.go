@@ -44,6 +44,7 @@ type laneConfig struct {
 	notice    func(decode.Notice)
 	maxAhead  watermark.MaxAhead
 	jumps     *watermark.JumpGuard // or nil
+	believed  *watermark.MarkGuard // or nil; used by answers
 	assigner  wire.Assigner        // rule pluginTime
 	ward      *ward                // of the assigner
 	periodic  bool                 // the assigner is asked for its watermark
@@ -122,6 +123,8 @@ type laneCounts struct {
 	Ignored   atomic.Int64 // watermarks that would have gone back
 	Refrained atomic.Int64 // those that the assigner itself has kept back
 	TooFar    atomic.Int64 // watermarks further ahead of the clock than max_ahead allows
+	// Unconfirmed counts watermarks far ahead of the rows that nothing has confirmed.
+	Unconfirmed atomic.Int64
 	Suspect   atomic.Int64 // timestamps outside of 1990 to 2100, since some have looked like another unit than the declared one
 	Ended     atomic.Bool
 }
@@ -141,12 +144,14 @@ type partitionState struct {
 	watermark int64
 	ended     bool
 	idle      bool
+	marks     []byte // of the guard of watermarks
 }
 
 // partitionMark is where a partition's event time stands.
 type partitionMark struct {
 	watermark int64
 	idle      bool
+	guard     []byte
 }
 
 // laneSnapshot is a lane's part of a checkpoint.

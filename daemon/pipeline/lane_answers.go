@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"time"
 
@@ -61,9 +62,12 @@ func (l *lane) answer(ctx context.Context, it *item) error {
 	l.statusMu.Lock()
 	l.hold(now)
 	l.events = l.events[:0]
-	l.combineItem(it, got, now)
+	err := l.combineItem(it, got, now)
 	l.report()
 	l.statusMu.Unlock()
+	if err != nil {
+		return err
+	}
 	if it.kind == sourceEndItem || it.kind == sourceStopItem {
 		l.readMetrics(ctx)
 	}
@@ -99,12 +103,17 @@ func (l *lane) readMetrics(ctx context.Context) {
 }
 
 // combineItem tells the combination of the partitions' watermarks what an item means; l.statusMu is held.
-func (l *lane) combineItem(it *item, got wire.AssignerEvent, now int64) {
+func (l *lane) combineItem(it *item, got wire.AssignerEvent, now int64) error {
 	switch it.kind {
 	case batchItem:
 		l.combineBatch(it, now)
 	case addedItem:
 		l.combine.Add(it.partition, now)
+		if s := l.restored[it.name].marks; l.believed != nil && s != nil {
+			if err := l.believed.Restore(it.partition, s); err != nil {
+				return fmt.Errorf("partition %s: %w", it.name, err)
+			}
+		}
 		if s, ok := l.restored[it.name]; ok && s.watermark != batch.NoWatermark {
 			// It does not count before something else happens: the others of the last run are still to be announced, and one that is
 			// behind this one must not find the source's watermark beyond its own.
@@ -114,6 +123,9 @@ func (l *lane) combineItem(it *item, got wire.AssignerEvent, now int64) {
 			l.combine.DeferIdle(it.partition, now) // it was silent before the stop, and need not show it again
 		}
 	case endedItem:
+		if l.believed != nil {
+			l.believed.End(it.partition)
+		}
 		l.combine.End(it.partition, now)
 		l.events = l.combine.Combine(l.events)
 		if l.journal != nil { // a connection: there is no end to their number, and nobody looks for those that have gone
@@ -136,7 +148,8 @@ func (l *lane) combineItem(it *item, got wire.AssignerEvent, now int64) {
 			}
 		}
 		for _, w := range got.Watermarks {
-			if w.Watermark != batch.NoWatermark && !l.combine.Check(w.Partition, now) && !l.tooFar(w.Watermark, now) {
+			if w.Watermark != batch.NoWatermark && !l.combine.Check(w.Partition, now) && !l.tooFar(w.Watermark, now) &&
+				(l.believed == nil || l.believed.Believes(w.Partition, w.Watermark)) {
 				l.combine.Defer(w.Partition, w.Watermark, now)
 			}
 		}
@@ -147,7 +160,7 @@ func (l *lane) combineItem(it *item, got wire.AssignerEvent, now int64) {
 		l.events = l.combine.Finish(l.events)
 	case barrierItem:
 		if isProbe(it.barrier) {
-			return
+			return nil
 		}
 		it.states = append([]wire.PartitionState(nil), got.States...)
 		for i := range it.states {
@@ -156,10 +169,15 @@ func (l *lane) combineItem(it *item, got wire.AssignerEvent, now int64) {
 		it.marks = map[uint32]partitionMark{}
 		l.statuses = l.combine.Status(l.statuses[:0])
 		for _, p := range l.statuses {
-			it.marks[p.Partition] = partitionMark{p.Watermark, p.State == watermark.StateIdle}
+			m := partitionMark{watermark: p.Watermark, idle: p.State == watermark.StateIdle}
+			if l.believed != nil {
+				m.guard = l.believed.Snapshot(p.Partition, nil)
+			}
+			it.marks[p.Partition] = m
 		}
 		it.combined = l.combine.Watermark()
 	}
+	return nil
 }
 
 // hold stops the partitions' idleness clocks while intake waits for room: then it is us who are silent.
@@ -240,6 +258,9 @@ func (l *lane) stamp(b *batch.Batch, deferred []batch.BadRow, markers []uint32, 
 	}
 	if l.eventTime {
 		refuseTimeless(b, deferred, markers)
+	}
+	if l.believed != nil {
+		l.counts.Unconfirmed.Add(int64(l.believed.Apply(b)))
 	}
 	if l.implausible.Load() {
 		l.counts.Suspect.Add(suspects(b))

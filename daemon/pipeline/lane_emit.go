@@ -142,7 +142,7 @@ func (l *lane) snapshot(it *item) laneSnapshot {
 		if !ok {
 			mark.watermark = batch.NoWatermark
 		}
-		s.partitions[p.name] = partitionState{position: p.position, header: p.header, assigner: states[id], watermark: mark.watermark, idle: mark.idle}
+		s.partitions[p.name] = partitionState{position: p.position, header: p.header, assigner: states[id], watermark: mark.watermark, idle: mark.idle, marks: mark.guard}
 		s.acks = append(s.acks, ack{id, p.position})
 	}
 	return s

@@ -218,7 +218,7 @@ func (a *attempt) restoredLane(name string) laneSnapshot {
 	for name, p := range s.Partitions {
 		assigner, another := stateOf(plugin, p.Assigner)
 		before = max(before, another)
-		out.partitions[name] = partitionState{position: p.Position, header: p.Header, assigner: assigner, watermark: p.Watermark, ended: p.Ended, idle: p.Idle}
+		out.partitions[name] = partitionState{position: p.Position, header: p.Header, assigner: assigner, watermark: p.Watermark, ended: p.Ended, idle: p.Idle, marks: p.Marks}
 	}
 	if before != "" && plugin != "" {
 		a.p.set.Log.Warn(beginsAnew, "component", name, "plugin", plugin, "before", before)
@@ -237,7 +237,7 @@ func (a *attempt) commit(ctx context.Context, c *cut) error {
 		plugin := a.plan.Source(name).AssignerName()
 		for name, p := range l.partitions {
 			s.Partitions[name] = checkpoint.Partition{
-				Position: p.position, Header: p.header, Assigner: owned(plugin, p.assigner), Watermark: p.watermark, Ended: p.ended, Idle: p.idle,
+				Position: p.position, Header: p.header, Assigner: owned(plugin, p.assigner), Watermark: p.watermark, Ended: p.ended, Idle: p.idle, Marks: p.marks,
 			}
 		}
 		out.Snapshot.Sources[name] = s

@@ -29,6 +29,7 @@ type SourceStatus struct {
 	Waits      bool              `json:"waits"` // for slower sources (max_drift)
 	Ignored    int64             `json:"ignored_watermarks"`
 	TooFar     int64             `json:"watermarks_too_far_ahead"`
+	Doubted    int64             `json:"unconfirmed_watermarks"`
 	Suspect    int64             `json:"suspect_timestamps"`
 	Partitions []PartitionStatus `json:"partitions"`
 	// Holds is the partition that the watermark waits for; nil when nothing holds it.
@@ -130,6 +131,7 @@ func (l *lane) status(now int64) SourceStatus {
 	idle := l.combine.IsIdle()
 	l.statusMu.Unlock()
 	s.Ignored, s.TooFar, s.Suspect = l.counts.Ignored.Load(), l.counts.TooFar.Load(), l.counts.Suspect.Load()
+	s.Doubted = l.counts.Unconfirmed.Load()
 	s.Waits = l.align != nil && l.align.waiting.Load()
 	seen := false
 	for _, p := range partitions {
