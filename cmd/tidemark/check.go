@@ -20,7 +20,8 @@ func (a *app) checkCommand() *cobra.Command {
 		Use:   "check FILE...",
 		Short: "Check pipeline files without running them",
 		Long: `Check pipeline files without running them: the TOML, every key and value, the plugins' options, expressions, the wiring, and whether what
-they promise can be kept. Every mistake is told, with its place and how to mend it.
+they promise can be kept. Mistakes are told together, with their places and how to mend them; what can only be looked at when another one is
+mended, such as the options of a plugin that is not there, comes after that.
 
 With --against DIR it says what would become of the state there: which components keep theirs, which begin anew, and which would have to drop it,
 which happens only with run --allow-reset NAME.`,
