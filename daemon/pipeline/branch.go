@@ -25,6 +25,7 @@ type stepBranch struct {
 	counts  *stepCounts
 	next    *port
 	letters *letterWriter
+	seen    func(component string, p Passage, b *batch.Batch) // or nil
 }
 
 func (s *stepBranch) prepare(b *batch.Batch, out []prepared) []prepared {
@@ -40,6 +41,9 @@ func (s *stepBranch) prepare(b *batch.Batch, out []prepared) []prepared {
 	s.counts.add(counts)
 	if refused != nil {
 		out = append(out, refusedRows{s.letters, refused})
+	}
+	if s.seen != nil {
+		s.seen(s.letters.component, Left, f)
 	}
 	return s.next.prepare(f, out)
 }

@@ -87,10 +87,15 @@ type letterWriter struct {
 
 	letters []deadletter.Letter
 	out     []prepared
+
+	seen func(component string, p Passage, b *batch.Batch) // or nil
 }
 
 // refused hands on a batch's rejects and bad rows.
 func (w *letterWriter) refused(b *batch.Batch) error {
+	if w.seen != nil {
+		w.seen(w.component, Refused, b)
+	}
 	w.letters = w.letters[:0]
 	source, partition := w.places.find(b.Source, b.Partition)
 	for _, r := range b.Rejects {

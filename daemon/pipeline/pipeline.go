@@ -73,6 +73,8 @@ type Settings struct {
 	Trace func(source string, b *batch.Batch)
 	// Late is shown the rows of a step's batches that were late, and the watermark they were judged against. They are only lent.
 	Late func(step string, b *batch.Batch, rows []uint32, watermark int64)
+	// Seen is shown batches on their way through the steps. It is called by several goroutines at a time; the batches are only lent.
+	Seen func(component string, p Passage, b *batch.Batch)
 	// StopTimeout bounds an orderly stop; after it the pipeline is ended where it is, at its last commit.
 	StopTimeout time.Duration
 }

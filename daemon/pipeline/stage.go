@@ -33,6 +33,7 @@ type stageOutput struct {
 	// latePort is what reads the late port; lateStages says that there are stages among it, which want watermarks.
 	latePort   *port
 	lateStages bool
+	seen       func(b *batch.Batch) // shown the results; or nil
 	out        []prepared
 }
 
@@ -47,6 +48,9 @@ func (s *stageOutput) Results(b *batch.Batch) error {
 			b.Release()
 			return err
 		}
+	}
+	if s.seen != nil {
+		s.seen(b)
 	}
 	s.out = s.main.prepare(b, s.out[:0])
 	return sendAll(s.out)
