@@ -374,7 +374,12 @@ func (a *attempt) makeLane(ctx context.Context, number uint32, s *plan.Source, a
 		jumps := watermark.JumpSettings{
 			Span: s.Confirm.Span.Milliseconds(), Records: s.Confirm.Records, Partitions: s.Confirm.Partitions, Patience: s.Confirm.Hold,
 		}
-		c.jumps, c.believed = watermark.NewJumpGuard(jumps), watermark.NewMarkGuard(jumps)
+		c.jumps = watermark.NewJumpGuard(jumps)
+		if marked(s.Assigner) {
+			c.markers = watermark.NewMarkGuard(jumps)
+		} else {
+			c.believed = watermark.NewMarkGuard(jumps)
+		}
 		c.guard = restored.guard
 	}
 	if s.Decode != nil {

@@ -165,6 +165,7 @@ func (s *Summary) count(a *attempt) {
 		e := entry(&s.Sources, func(e *SourceSummary) *string { return &e.Name }, l.name)
 		in, rejected, markers, out := l.counts.In.Load(), l.counts.Rejected.Load(), l.counts.Markers.Load(), l.counts.Out.Load()
 		e.Ignored, e.TooFar, e.Suspect = e.Ignored+l.counts.Ignored.Load()+l.counts.Refrained.Load(), e.TooFar+l.counts.TooFar.Load(), e.Suspect+l.counts.Suspect.Load()
+		e.Doubted += l.counts.Unconfirmed.Load()
 		e.In, e.Rejected, e.Markers, e.Out = e.In+in, e.Rejected+rejected, e.Markers+markers, e.Out+out
 		s.In, s.Rejected, s.Markers, s.Bytes = s.In+in, s.Rejected+rejected, s.Markers+markers, s.Bytes+l.counts.Bytes.Load()
 		l.latenessMu.Lock()

@@ -45,6 +45,7 @@ type laneConfig struct {
 	maxAhead  watermark.MaxAhead
 	jumps     *watermark.JumpGuard // or nil
 	believed  *watermark.MarkGuard // or nil; used by answers
+	markers   *watermark.MarkGuard // in its stead, for markers with a field; used by calls
 	assigner  wire.Assigner        // rule pluginTime
 	ward      *ward                // of the assigner
 	periodic  bool                 // the assigner is asked for its watermark
@@ -125,8 +126,8 @@ type laneCounts struct {
 	TooFar    atomic.Int64 // watermarks further ahead of the clock than max_ahead allows
 	// Unconfirmed counts watermarks far ahead of the rows that nothing has confirmed.
 	Unconfirmed atomic.Int64
-	Suspect   atomic.Int64 // timestamps outside of 1990 to 2100, since some have looked like another unit than the declared one
-	Ended     atomic.Bool
+	Suspect     atomic.Int64 // timestamps outside of 1990 to 2100, since some have looked like another unit than the declared one
+	Ended       atomic.Bool
 }
 
 type partition struct {
@@ -206,6 +207,7 @@ type item struct {
 	answered bool           // the assigner answers it
 	barrier  uint64
 	guard    []byte
+	doubts   map[uint32][]byte // what the guard of markers knows at a barrier
 	states   []wire.PartitionState
 	marks    map[uint32]partitionMark // where the partitions' event time stands at a barrier
 	combined int64

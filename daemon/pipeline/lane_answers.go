@@ -2,7 +2,6 @@ package pipeline
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"time"
 
@@ -109,10 +108,8 @@ func (l *lane) combineItem(it *item, got wire.AssignerEvent, now int64) error {
 		l.combineBatch(it, now)
 	case addedItem:
 		l.combine.Add(it.partition, now)
-		if s := l.restored[it.name].marks; l.believed != nil && s != nil {
-			if err := l.believed.Restore(it.partition, s); err != nil {
-				return fmt.Errorf("partition %s: %w", it.name, err)
-			}
+		if err := l.restoreDoubts(l.believed, it); err != nil {
+			return err
 		}
 		if s, ok := l.restored[it.name]; ok && s.watermark != batch.NoWatermark {
 			// It does not count before something else happens: the others of the last run are still to be announced, and one that is
@@ -169,7 +166,7 @@ func (l *lane) combineItem(it *item, got wire.AssignerEvent, now int64) error {
 		it.marks = map[uint32]partitionMark{}
 		l.statuses = l.combine.Status(l.statuses[:0])
 		for _, p := range l.statuses {
-			m := partitionMark{watermark: p.Watermark, idle: p.State == watermark.StateIdle}
+			m := partitionMark{watermark: p.Watermark, idle: p.State == watermark.StateIdle, guard: it.doubts[p.Partition]}
 			if l.believed != nil {
 				m.guard = l.believed.Snapshot(p.Partition, nil)
 			}

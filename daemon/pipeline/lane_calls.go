@@ -89,12 +89,18 @@ func (l *lane) call(ctx context.Context, it *item) error {
 			l.open = append(l.open, it.partition)
 		}
 		l.guardAdded(it.partition, it.name)
+		if err := l.restoreDoubts(l.markers, it); err != nil {
+			return err
+		}
 	case endedItem:
 		if l.jumps != nil {
 			if err := l.callAll(ctx, l.jumps.End(it.partition, nil)); err != nil {
 				return err
 			}
 			delete(l.names, it.partition)
+			if l.markers != nil {
+				l.markers.End(it.partition)
+			}
 		}
 		if assign {
 			if l.periodic && l.interval > 0 { // its last word
@@ -124,6 +130,9 @@ func (l *lane) call(ctx context.Context, it *item) error {
 		}
 		if l.jumps != nil {
 			it.guard = l.guardSnapshot()
+			if l.markers != nil {
+				it.doubts = l.doubts()
+			}
 		}
 		if assign {
 			l.ward.barrier(it.barrier)
@@ -137,6 +146,9 @@ func (l *lane) call(ctx context.Context, it *item) error {
 }
 
 func (l *lane) callBatch(ctx context.Context, it *item) error {
+	if l.markers != nil {
+		l.refuseUnconfirmed(it.batch)
+	}
 	if l.rule != pluginTime || it.batch.Alive() == 0 {
 		return send(ctx, l.assigned, it)
 	}

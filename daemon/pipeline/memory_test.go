@@ -45,7 +45,9 @@ func TestWindowsOnDiskGiveTheSameRows(t *testing.T) {
 // manyKeys is a file of a window of n keys, twice each and in another order the second time, the beginning of the next window, and records that are late.
 func manyKeys(n int) []string {
 	var lines []string
-	add := func(key, ts int) { lines = append(lines, fmt.Sprintf(`{"k":"user%d","ts":%d,"v":%d.25}`, key, ts, key%1000)) }
+	add := func(key, ts int) {
+		lines = append(lines, fmt.Sprintf(`{"k":"user%d","ts":%d,"v":%d.25}`, key, ts, key%1000))
+	}
 	for i := range n {
 		add(i, 100+i%5000)
 	}

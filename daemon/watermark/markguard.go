@@ -3,6 +3,7 @@ package watermark
 import (
 	"encoding/binary"
 	"slices"
+	"time"
 
 	"github.com/tidemark-stream/tidemark/sdk/batch"
 )
@@ -94,6 +95,20 @@ func (g *MarkGuard) plain(s *markState, marks []batch.Mark) bool {
 	}
 	return true
 }
+
+// Row takes the time of a row that is looked at by itself.
+func (g *MarkGuard) Row(partition uint32, t int64) {
+	if t != batch.NoTimestamp {
+		s := g.state(partition)
+		s.run, s.high = s.run[:0], max(s.high, t)
+	}
+}
+
+// Offer takes a watermark that is looked at by itself, and reports whether it is believed.
+func (g *MarkGuard) Offer(partition uint32, w int64) bool { return g.offer(g.state(partition), w) }
+
+// Span is how far ahead of the rows a watermark is believed.
+func (g *MarkGuard) Span() time.Duration { return time.Duration(g.span) * time.Millisecond }
 
 // offer takes the next watermark and reports whether it is believed.
 func (g *MarkGuard) offer(s *markState, w int64) bool {
