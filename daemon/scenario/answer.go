@@ -33,7 +33,7 @@ func moment(ms int64) string { return watermark.FormatTime(ms) }
 
 // Window answers why a window has given no result, or which record made it give one.
 func (r *Replay) Window(q *WindowQuestion) (Answer, error) {
-	span, err := q.span()
+	span, err := r.span(q)
 	if err != nil {
 		return Answer{}, err
 	}
@@ -77,66 +77,21 @@ func (r *Replay) Window(q *WindowQuestion) (Answer, error) {
 			}
 		}
 	}
-	if q.direct {
-		switch {
-		case count > 0:
-			a.say("%s of the key came for it.", plural(count, "record"))
-		case len(results) == 0 && stands >= x.Fires && x.Fires != window.FiresNever:
-			a.say("No record of the key came for it, and a window without records gives none.")
-		case len(results) == 0:
-			a.say("No record of the key has come for it so far.")
-		}
+	switch {
+	case count > 0:
+		a.say("%s of the key came for it.", plural(count, "record"))
+	case len(results) == 0 && stands >= x.Fires && x.Fires != window.FiresNever:
+		a.say("No record of the key came for it, and a window without records gives none.")
+	case len(results) == 0:
+		a.say("No record of the key has come for it so far.")
 	}
-	for _, l := range r.late {
-		if l.step == q.Step {
-			t := l.file.times[l.row]
-			if t >= span.Start && t < span.End && q.counts(r.number(l.file, l.row)) {
-				a.say("%s came too late for it.", capital(r.record(l.source, l.file, l.row)))
-			}
+	for _, l := range q.late {
+		if l.time >= span.Start && l.time < span.End {
+			a.say("%s came too late for it.", capital(r.lateName(l)))
 		}
 	}
 	return a, nil
 }
-
-// counts reports whether a record is one of the key's.
-func (q *WindowQuestion) counts(number int) bool {
-	for _, n := range q.numbers {
-		if n == number {
-			return true
-		}
-	}
-	return false
-}
-
-// results are the rows that a window has given for a key.
-func (r *Replay) results(q *WindowQuestion, span window.Span) []string {
-	var out []string
-	for _, row := range r.world.captures.all(copyName(q.Step, "")) {
-		m, ok := parse(row).(map[string]any)
-		if !ok {
-			continue
-		}
-		start, _ := m[window.StartColumn].(string)
-		end, _ := m[window.EndColumn].(string)
-		if q.step.Window.Spec.Type != window.Global && (!sameMoment(start, rfc(span.Start)) || !sameMoment(end, rfc(span.End))) {
-			continue
-		}
-		var key []string
-		for _, f := range q.step.Window.Keys {
-			if s, ok := m[f].(string); ok {
-				key = append(key, s)
-			} else {
-				key = append(key, inJSON(m[f]))
-			}
-		}
-		if strings.Join(key, ",") == q.Key {
-			out = append(out, row)
-		}
-	}
-	return out
-}
-
-func rfc(ms int64) string { return time.UnixMilli(ms).UTC().Format(time.RFC3339Nano) }
 
 // stands is a step's watermark.
 func (r *Replay) stands(step string) int64 {
@@ -282,32 +237,37 @@ func (r *Replay) fate(source string, f *fed, row int) Answer {
 		a.say("It has no time: it is a header, or a guard holds it until others confirm it.")
 		return a
 	}
-	late := false
-	for _, l := range r.late {
-		if l.file == f && l.row == row {
-			late = true
-			r.whyLate(&a, l)
-		}
-	}
-	if !late {
-		a.say("It was not late.")
-	}
+	r.way(&a, f, row)
 	return a
 }
 
-// Late answers for every late record, in the order in which they came.
+// Late answers for every late record, in the order in which they came; once for a step to which several rows of it came.
 func (r *Replay) Late() []Answer {
 	var out []Answer
-	for _, l := range r.late {
-		a := Answer{Headline: capital(r.record(l.source, l.file, l.row)) + ", " + cut(string(l.file.rows[l.row]))}
+	for i, l := range r.late {
+		if i > 0 && l.file != nil && l == r.late[i-1] {
+			continue
+		}
+		a := Answer{Headline: capital(r.lateName(l))}
+		if l.file != nil {
+			a.Headline += ", " + cut(string(l.file.rows[l.row]))
+		}
 		r.whyLate(&a, l)
 		out = append(out, a)
 	}
 	return out
 }
 
+// lateName names what was late.
+func (r *Replay) lateName(l lateRow) string {
+	if l.file == nil {
+		return "a row of an earlier step, " + moment(l.time)
+	}
+	return r.record(l.source, l.file, l.row)
+}
+
 func (r *Replay) whyLate(a *Answer, l lateRow) {
-	t := l.file.times[l.row]
+	t := l.time
 	step := r.plan.Step(l.step)
 	spec := step.Window.Spec
 	spans := spec.Assign(t, nil)
@@ -329,6 +289,9 @@ func (r *Replay) whyLate(a *Answer, l lateRow) {
 		a.say("Brought there by %s%s; when this record came, the watermark stood at %s.", r.record(x.source, x.file, x.row), distance(x, l), moment(l.watermark))
 	} else {
 		a.say("When it came, the watermark stood at %s.", moment(l.watermark))
+	}
+	if l.file == nil {
+		return
 	}
 	newest := int64(math.MinInt64)
 	for i := range l.row {
@@ -366,7 +329,7 @@ func lateness(s window.Spec) string {
 
 // distance says how long before a late record the watermark was moved, where both are in one file.
 func distance(x rise, l lateRow) string {
-	if x.file != l.file || x.row >= l.row {
+	if l.file == nil || x.file != l.file || x.row >= l.row {
 		return ""
 	}
 	return fmt.Sprintf(", %s before", plural(l.row-x.row, "record"))
@@ -414,7 +377,11 @@ func (r *Replay) Standing() []Answer {
 	}
 	for _, s := range status.Steps {
 		a := Answer{Headline: fmt.Sprintf("Step %s stands at the watermark %s", s.Name, s.Watermark)}
-		a.say("%s open, %s late.", plural(int(s.Open), "window"), plural(int(s.Late), "record"))
+		if step := r.plan.Step(s.Name); step != nil && step.Dedup != nil {
+			a.say("%s known, %s left out.", plural(int(s.Open), "key"), plural(int(s.Late), "record"))
+		} else {
+			a.say("%s open, %s late.", plural(int(s.Open), "window"), plural(int(s.Late), "record"))
+		}
 		for _, in := range s.Inputs {
 			if len(s.Inputs) > 1 {
 				state := ""

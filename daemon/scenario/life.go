@@ -26,6 +26,7 @@ type world struct {
 	captures *captures
 	trace    func(source string, b *batch.Batch)
 	late     func(step string, b *batch.Batch, rows []uint32, watermark int64)
+	seen     func(component string, p pipeline.Passage, b *batch.Batch)
 
 	life *life // nil when no process lives
 }
@@ -67,7 +68,7 @@ func (w *world) start() error {
 	running := make(chan *pipeline.Driver, 1)
 	l.pipeline = pipeline.New(w.tested.plan, pipeline.Settings{
 		Clock: w.clock, Plugins: &ends{Plugins: w.tested.plugins, world: w, life: l}, StateDir: stateDir, FS: w.disk, Log: hclog.NewNullLogger(),
-		Workers: 2, Drive: func(d *pipeline.Driver) { running <- d }, Tap: w.captures.tap, Trace: w.trace, Late: w.late,
+		Workers: 2, Drive: func(d *pipeline.Driver) { running <- d }, Tap: w.captures.tap, Trace: w.trace, Late: w.late, Seen: w.seen,
 	})
 	w.life = l
 	go func() {

@@ -7,16 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"sort"
-	"strings"
+	"sync"
 
-	"github.com/tidemark-stream/tidemark/daemon/config"
-	"github.com/tidemark-stream/tidemark/daemon/format"
 	"github.com/tidemark-stream/tidemark/daemon/host"
 	"github.com/tidemark-stream/tidemark/daemon/pipeline"
 	"github.com/tidemark-stream/tidemark/daemon/plan"
 	"github.com/tidemark-stream/tidemark/daemon/problem"
-	"github.com/tidemark-stream/tidemark/daemon/window"
 	"github.com/tidemark-stream/tidemark/sdk/batch"
 	"github.com/tidemark-stream/tidemark/sdk/wire"
 )
@@ -28,11 +24,15 @@ type Replay struct {
 	plan  *plan.Plan
 	watch []*WindowQuestion
 
+	records map[string]bool // steps whose rows are those of records, see ofRecords
+
 	// Filled by the pipeline's goroutines while it is fed, read when it stands still.
-	inputs map[string]*input // by source
-	rises  []rise
-	late   []lateRow
-	seen   int
+	inputs  map[string]*input // by source
+	rises   []rise
+	batches int
+
+	mu   sync.Mutex // what steps are seen to do: late, watch's records, and steps of each file
+	late []lateRow
 }
 
 // input is what has been fed to one source.
@@ -49,6 +49,8 @@ type fed struct {
 	bad    map[int]batch.BadRow
 	rows   [][]byte
 	newest int // the record with the newest time; -1: none
+
+	steps map[string]*passed // by step
 }
 
 // rise is a record that has moved a source's watermark.
@@ -60,12 +62,13 @@ type rise struct {
 	watermark int64
 }
 
-// lateRow is a record that was late for a step.
+// lateRow is a record that was late for a step, or with no file a row of something else, such as a result of windows before.
 type lateRow struct {
 	step      string
 	source    string
 	file      *fed
 	row       int
+	time      int64
 	watermark int64
 }
 
@@ -85,8 +88,11 @@ func NewReplay(file string, set Settings) (*Replay, problem.List, error) {
 	if t == nil {
 		return nil, list, nil
 	}
-	r := &Replay{world: newWorld(t, DefaultClock), plan: t.plan, inputs: map[string]*input{}}
-	r.world.trace, r.world.late = r.trace, r.lateRows
+	r := &Replay{world: newWorld(t, DefaultClock), plan: t.plan, inputs: map[string]*input{}, records: map[string]bool{}}
+	r.world.trace, r.world.late, r.world.seen = r.trace, r.lateRows, r.seen
+	for _, s := range t.plan.Steps {
+		r.records[s.Name] = ofRecords(t.plan, s.Name)
+	}
 	for _, s := range t.plan.Sources {
 		r.inputs[s.Name] = &input{byName: map[string]*fed{}}
 	}
@@ -157,7 +163,7 @@ func (r *Replay) open(ctx context.Context, input Input) (*fed, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", path, err)
 	}
-	f := &fed{path: path, first: 1, rows: rows, times: make([]int64, len(rows)), bad: map[int]batch.BadRow{}, newest: -1}
+	f := &fed{path: path, first: 1, rows: rows, times: make([]int64, len(rows)), bad: map[int]batch.BadRow{}, newest: -1, steps: map[string]*passed{}}
 	for i := range f.times {
 		f.times[i] = batch.NoTimestamp
 	}
@@ -210,7 +216,7 @@ func (r *Replay) trace(source string, b *batch.Batch) {
 	if f == nil {
 		return
 	}
-	r.seen++
+	r.batches++
 	for i := range b.N {
 		row := int(b.RowPosition(i))
 		if row >= len(f.times) {
@@ -226,11 +232,8 @@ func (r *Replay) trace(source string, b *batch.Batch) {
 	}
 	for _, m := range b.Marks {
 		if m.After > 0 {
-			r.rises = append(r.rises, rise{at: r.seen, source: source, file: f, row: int(b.RowPosition(int(m.After) - 1)), watermark: m.Watermark})
+			r.rises = append(r.rises, rise{at: r.batches, source: source, file: f, row: int(b.RowPosition(int(m.After) - 1)), watermark: m.Watermark})
 		}
-	}
-	for _, q := range r.watch {
-		q.look(r.plan, source, f, b)
 	}
 }
 
@@ -243,160 +246,26 @@ func (r *Replay) fileOf(source string, partition uint32) *fed {
 }
 
 func (r *Replay) lateRows(step string, b *batch.Batch, rows []uint32, watermark int64) {
-	source := r.plan.Sources[b.Source].Name
-	f := r.fileOf(source, b.Partition)
-	if f == nil {
-		return
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.plan.Step(step).Window == nil {
+		return // what a dedup step leaves out
+	}
+	l := lateRow{step: step, watermark: watermark}
+	if r.records[step] {
+		l.source = r.plan.Sources[b.Source].Name
+		l.file = r.fileOf(l.source, b.Partition)
 	}
 	for _, row := range rows {
-		r.late = append(r.late, lateRow{step: step, source: source, file: f, row: int(b.RowPosition(int(row))), watermark: watermark})
-	}
-}
-
-// WindowQuestion asks why a window of a key has given no result. Ask it before Feed, so that its records can be counted.
-type WindowQuestion struct {
-	Step  string // "" = the only window step
-	Key   string // the values of the key fields, with commas
-	Start int64  // of the window, ms; of a session: a moment in it
-
-	step    *plan.Step
-	times   []int64 // of the key's records
-	numbers []int   // of these records
-	direct  bool    // the key fields could be read where records are counted
-}
-
-// Watch registers a question.
-func (r *Replay) Watch(q *WindowQuestion) error {
-	var names []string
-	for _, s := range r.plan.Steps {
-		if s.Window == nil {
-			continue
+		l.time = b.Times[row]
+		if l.file != nil {
+			l.row = int(b.RowPosition(int(row)))
 		}
-		names = append(names, s.Name)
-		if s.Name == q.Step {
-			q.step = s
+		r.late = append(r.late, l)
+		for _, q := range r.watch {
+			if q.step.Name == step && q.has(b, int(row)) {
+				q.tooLate(l)
+			}
 		}
 	}
-	switch {
-	case q.step != nil:
-	case q.Step != "":
-		return fmt.Errorf("there is no window step %q; %s", q.Step, nearest(q.Step, names))
-	case len(names) == 1:
-		q.step = r.plan.Step(names[0])
-	case len(names) == 0:
-		return errors.New("the pipeline has no windows")
-	default:
-		return fmt.Errorf("which windows are meant? There are those of %s", strings.Join(names, ", "))
-	}
-	q.Step = q.step.Name
-	r.watch = append(r.watch, q)
-	return nil
-}
-
-// look counts a batch's records of the key.
-func (q *WindowQuestion) look(p *plan.Plan, source string, f *fed, b *batch.Batch) {
-	if !contains(p.Upstream(q.Step), source) {
-		return
-	}
-	for _, name := range q.step.Window.Keys {
-		if b.Column(name) == nil {
-			return
-		}
-	}
-	q.direct = true
-	for _, i := range rowsOf(b) {
-		if keyText(b, q.step.Window.Keys, i) == q.Key && b.Times[i] != batch.NoTimestamp {
-			q.times = append(q.times, b.Times[i])
-			q.numbers = append(q.numbers, f.first+int(b.RowPosition(i)))
-		}
-	}
-}
-
-// keyText is a row's key as people write it.
-func keyText(b *batch.Batch, fields []string, row int) string {
-	var parts []string
-	for _, name := range fields {
-		parts = append(parts, cellText(b, b.Column(name), row))
-	}
-	return strings.Join(parts, ",")
-}
-
-func cellText(b *batch.Batch, c *batch.Column, row int) string {
-	if k := c.Kinds[row]; k == batch.String || k == batch.JSON {
-		return string(b.Text(c.Bits[row]))
-	}
-	f, err := format.New(format.Options{})
-	if err != nil {
-		return ""
-	}
-	view := b.Fork()
-	defer view.Release()
-	view.Columns = []batch.Column{*c}
-	text, err := f.AppendRow(nil, view, row)
-	if err != nil {
-		return ""
-	}
-	var m map[string]json.RawMessage
-	if json.Unmarshal(text, &m) != nil {
-		return ""
-	}
-	return string(m[c.Name])
-}
-
-// span is the window that is asked for.
-func (q *WindowQuestion) span() (window.Span, error) {
-	spec := q.step.Window.Spec
-	switch spec.Type {
-	case window.Session:
-		return q.session()
-	case window.Global:
-		return spec.Assign(q.Start, nil)[0], nil
-	}
-	var best *window.Span
-	for _, s := range spec.Assign(q.Start, nil) {
-		if s.Start == q.Start && (best == nil || s.End > best.End) {
-			best = &s
-		}
-	}
-	if best == nil {
-		at := "none"
-		if all := spec.Assign(q.Start, nil); len(all) > 0 {
-			at = moment(all[0].Start)
-		}
-		return window.Span{}, fmt.Errorf("no window of %s begins at %s; the one around it begins at %s", q.Step, moment(q.Start), at)
-	}
-	return *best, nil
-}
-
-// session is the session around a moment, from the key's records.
-func (q *WindowQuestion) session() (window.Span, error) {
-	times := append([]int64(nil), q.times...)
-	sort.Slice(times, func(i, k int) bool { return times[i] < times[k] })
-	gap := q.step.Window.Spec.Gap
-	for i := 0; i < len(times); {
-		span := window.Span{Start: times[i], End: times[i] + gap}
-		for i++; i < len(times) && times[i] <= span.End; i++ {
-			span.End = times[i] + gap
-		}
-		if q.Start >= span.Start && q.Start < span.End {
-			return span, nil
-		}
-	}
-	return window.Span{}, fmt.Errorf("no record of the key %s is around %s", q.Key, moment(q.Start))
-}
-
-// ParseWindow reads KEY@START, START being RFC 3339 or milliseconds since 1970.
-func ParseWindow(text string) (*WindowQuestion, error) {
-	i := strings.LastIndexByte(text, '@')
-	if i < 0 {
-		return nil, fmt.Errorf(`%q is no window: write KEY@START, as in "alice@2026-01-01T12:00:00Z"`, text)
-	}
-	v := &config.Value{Kind: config.KindString, Str: text[i+1:]}
-	ms, ok := momentOf(v)
-	if !ok {
-		if _, err := fmt.Sscanf(text[i+1:]+"\n", "%d\n", &ms); err != nil {
-			return nil, fmt.Errorf("%q is no time: write RFC 3339 or milliseconds since 1970", text[i+1:])
-		}
-	}
-	return &WindowQuestion{Key: text[:i], Start: ms}, nil
 }
