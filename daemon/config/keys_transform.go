@@ -27,7 +27,7 @@ var transformKeys = []Key{
 	{Section: SectionWindowed, Name: "allowed_lateness", Type: TypeDuration, Default: "0", Example: `"1m"`,
 		Doc: "How long after its end (in event time) a window still takes records, each giving a new result. Later ones are late: they go to the late port."},
 	{Section: SectionWindowed, Name: "late_firing", Type: TypeString, Default: "each", Example: `"10s"`,
-		Doc: "When a late record that is allowed gives a new result: `each` at once, or a duration: as soon as the watermark has moved on by so much, one result for all of them."},
+		Doc: "When a late record that is allowed gives a new result: `each` at once, or a duration: when the watermark passes the next multiple of it, one result for all of them."},
 	{Section: SectionWindowed, Name: "trigger", Type: TypeOther, Example: `{ type = "count", count = 100 }`,
 		Doc: "When a window gives results, instead of at its end: the type as a string, or a table."},
 	{Section: SectionWindowed, Name: "early", Type: TypeTable, Example: `{ every = "1s" }`, Doc: "Results before the end, beside the one at the end."},
@@ -40,7 +40,7 @@ var transformKeys = []Key{
 		Doc: "`tumbling` (one after the other), `sliding` (overlapping), `session` (until a key falls silent), `cumulative` (growing by steps), `global` (one for each key, for ever)."},
 	{Section: SectionWindow, Name: "size", Type: TypeOther, Example: `"5s"`,
 		Doc: "Length of tumbling and sliding windows, and the greatest length of cumulative ones. For tumbling windows \"1d\", \"1w\" (from Monday) and \"1mo\" are days, weeks and months of the calendar in `timezone`, so a day may have 23 or 25 hours; elsewhere d is 24 hours and w 7 days."},
-	{Section: SectionWindow, Name: "slide", Type: TypeDuration, Min: 1_000_000, Example: `"1s"`, Doc: "Sliding windows: a new one begins every so often."},
+	{Section: SectionWindow, Name: "slide", Type: TypeDuration, Min: 1_000_000, Example: `"1s"`, Doc: "Sliding windows: a new one begins every so often. Longer than the size, it leaves gaps: a record in one has no window, is counted as without a window, and goes on nowhere."},
 	{Section: SectionWindow, Name: "step", Type: TypeDuration, Min: 1_000_000, Example: `"1h"`, Doc: "Cumulative windows: they grow by so much; the size is a multiple of it."},
 	{Section: SectionWindow, Name: "gap", Type: TypeDuration, Min: 1_000_000, Example: `"30m"`, Doc: "Session windows: a session ends when no record has come for so long. Two records exactly one gap apart are one session."},
 	{Section: SectionWindow, Name: "gap_field", Type: TypeField, Example: `"timeout_ms"`, Doc: "Session windows: a field with the gap of each record in milliseconds; `gap` is for records without one."},
@@ -81,7 +81,7 @@ var transformKeys = []Key{
 	{Section: SectionUnnest, Name: "index", Type: TypeString, Example: `"line"`, Doc: "Name of a field for the element's number, from 0. Default: none."},
 
 	{Section: SectionDedup, Name: "key_by", Type: TypeStrings, Required: true, Example: `["order_id"]`, Doc: "Records with the same values here are the same record."},
-	{Section: SectionDedup, Name: "within", Type: TypeDuration, Required: true, Min: 1_000_000, Example: `"10m"`, Doc: "A record is a duplicate when the first of its key is no further away in event time."},
+	{Section: SectionDedup, Name: "within", Type: TypeDuration, Required: true, Min: 1_000_000, Example: `"10m"`, Doc: "A record is a duplicate when the first of its key is no further away in event time, before or after it. The first is forgotten when the watermark is as far beyond its time: a duplicate that comes later still passes, and is late for windows behind."},
 
 	{Section: SectionForeign, Name: "plugin", Type: TypeString, Required: true, Example: `"geoip"`, Doc: "Name of the transform plugin. Its own options stand beside this key."},
 	{Section: SectionForeign, Name: "isolation", Type: TypeEnum, Values: isolations, Default: "process", Example: `"none"`, Doc: "As for a source."},

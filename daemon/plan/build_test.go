@@ -48,7 +48,6 @@ func TestMistakesAreRefused(t *testing.T) {
 		"a size without a unit":               {`size = "10s"`, `size = 10`, "f.toml:20:41: TM2107"},
 		"a size of zero":                      {`size = "10s"`, `size = "0s"`, "size is 0s"},
 		"a negative size":                     {`size = "10s"`, `size = "-5s"`, "size is -5s"},
-		"a slide larger than the size":        {`type = "tumbling", size = "10s"`, `type = "sliding", size = "10s", slide = "11s"`, "TM2171"},
 		"an option of another plugin":         {`address = "localhost:9999"`, `path = "x"`, `"path" is an option of the source "file"`},
 		"an option twice":                     {`key_by    = ["user"]`, "key_by = [\"user\"]\nkey_by = [\"user\"]", "f.toml:20:1: TM1003"},
 		"an option one level too deep":        {`size = "10s"`, `size = "10s", allowed_lateness = "1s"`, `"allowed_lateness" is a key of [transforms.per_user]`},

@@ -119,10 +119,6 @@ func (b *builder) checkWindow(t *config.Transform, w *Window) {
 	if !complete[t.Window.Type] {
 		return // said by package config
 	}
-	if s.Type == window.Sliding && s.Slide > s.Size {
-		b.problem("TM2171", t.Place("window", "slide"), "make the slide at most as long as the size; for samples, filter by the time first",
-			"the slide is longer than the size, so records between two windows would be in none")
-	}
 	if every := s.Size; s.Type != window.Session && s.Type != window.Global && s.CalendarN == 0 && window.HasSummerTime(s.Location) {
 		if s.Slide > 0 {
 			every = s.Slide

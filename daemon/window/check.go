@@ -171,7 +171,7 @@ func (c *checker) lateness() {
 		c.wrong("allowed_lateness", "remove it", "nothing is late for a global window")
 	}
 	if s.LateEvery > 0 && s.Lateness == 0 {
-		c.wrong("late_every", "set allowed_lateness, or remove late_every", "without allowed lateness there are no late results to collect")
+		c.wrong("late_every", "set allowed_lateness, or remove late_firing", "without allowed lateness there are no late results to collect")
 	}
 	if s.LateEvery > 0 && s.Trigger != "" && s.Trigger != OnEventTime && s.Trigger != ContinuousEventTime && s.Trigger != ContinuousProcessingTime {
 		c.wrong("late_every", "remove it", "the trigger %s gives no late results to collect", s.Trigger)
