@@ -23,6 +23,7 @@ type Func struct {
 	Name     string
 	Arg      bool // takes a column
 	Optional bool // the column may be left out
+	Numbers  bool // takes numbers and booleans only, and skips whatever else it is given
 	P, K     bool // needs Spec.P, Spec.K
 	Limit    int  // the default bound, 0 when the function has none
 	Help     string
@@ -41,14 +42,14 @@ func Funcs() []Func {
 	return []Func{
 		{Name: "count", Arg: true, Optional: true, Help: "the number of rows; with a field, of rows where it is not null"},
 		{Name: "count_distinct", Arg: true, Limit: DefaultDistinct, Help: "the number of different values, exact up to the bound (by 64-bit hash), beyond it a HyperLogLog estimate with a standard error of 0.8 %"},
-		{Name: "sum", Arg: true, Help: "the exact sum: an integer of any length when all values are integers, else the float nearest to the exact sum"},
+		{Name: "sum", Arg: true, Numbers: true, Help: "the exact sum: an integer of any length when all values are integers, else the float nearest to the exact sum"},
 		{Name: "min", Arg: true, Help: "the lowest value"},
 		{Name: "max", Arg: true, Help: "the highest value"},
-		{Name: "avg", Arg: true, Help: "the mean, from the exact sum"},
-		{Name: "stddev", Arg: true, Help: "the sample standard deviation (n-1), from exact sums; null for fewer than two values"},
-		{Name: "variance", Arg: true, Help: "the sample variance (n-1), from exact sums; null for fewer than two values"},
-		{Name: "median", Arg: true, Help: "quantile 0.5"},
-		{Name: "quantile", Arg: true, P: true, Help: "the quantile p: exact and interpolated up to 128 different values, beyond that within 0.8 % of a value of that rank; NaN is skipped, and integers beyond 2^53 count as the float nearest to them"},
+		{Name: "avg", Arg: true, Numbers: true, Help: "the mean, from the exact sum"},
+		{Name: "stddev", Arg: true, Numbers: true, Help: "the sample standard deviation (n-1), from exact sums; null for fewer than two values"},
+		{Name: "variance", Arg: true, Numbers: true, Help: "the sample variance (n-1), from exact sums; null for fewer than two values"},
+		{Name: "median", Arg: true, Numbers: true, Help: "quantile 0.5"},
+		{Name: "quantile", Arg: true, Numbers: true, P: true, Help: "the quantile p: exact and interpolated up to 128 different values, beyond that within 0.8 % of a value of that rank; NaN is skipped, and integers beyond 2^53 count as the float nearest to them"},
 		{Name: "first", Arg: true, Help: "the value of the row with the lowest event time; of several, the one that arrived first"},
 		{Name: "last", Arg: true, Help: "the value of the row with the highest event time; of several, the one that arrived last"},
 		{Name: "collect", Arg: true, Limit: DefaultCollect, Help: "the values as a JSON array, ordered by event time, then arrival; the first ones up to the bound, and how many are left out in NAME_omitted"},

@@ -90,7 +90,7 @@ func (b *builder) foldFields(a *config.Aggregate, d sdk.Description, f *Fold, sp
 			return false
 		}
 		for _, arg := range a.Args {
-			column, ok := b.argument(*a, arg, w, in)
+			column, _, ok := b.argument(*a, arg, w, in)
 			if !ok {
 				return false
 			}
@@ -110,7 +110,7 @@ func (b *builder) foldFields(a *config.Aggregate, d sdk.Description, f *Fold, sp
 		column := field.Name
 		if i < len(a.Args) {
 			var ok bool
-			if column, ok = b.argument(*a, a.Args[i], w, in); !ok {
+			if column, _, ok = b.argument(*a, a.Args[i], w, in); !ok {
 				return false
 			}
 		} else if _, there := in.find(column); !there {

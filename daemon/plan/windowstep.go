@@ -266,8 +266,16 @@ func (b *builder) aggregate(a config.Aggregate, w *Window, in Shape) (aggregate.
 		return wrong(args[most].At, "%s takes %s, not %d", a.Func, arguments(least, most), len(args))
 	}
 	if f.Arg && len(args) > 0 {
-		name, ok := b.argument(a, args[0], w, in)
+		name, typ, ok := b.argument(a, args[0], w, in)
 		if !ok {
+			return spec, false
+		}
+		if f.Numbers && (typ == "string" || typ == "timestamp" || typ == "list" || typ == "object") {
+			hint := "count, min, max, first, last and collect take any value"
+			if typ == "string" {
+				hint = fmt.Sprintf("a text that is a number can be converted: %s(float(%s))", a.Func, args[0].Text)
+			}
+			b.problem("TM2153", args[0].At, hint, "%s: %s takes numbers, and %s is of type %s", a.Name, a.Func, args[0].Text, typ)
 			return spec, false
 		}
 		spec.Arg, args = name, args[1:]
@@ -299,27 +307,27 @@ func (b *builder) aggregate(a config.Aggregate, w *Window, in Shape) (aggregate.
 	return spec, true
 }
 
-// argument gives the column that an aggregate reads: the field itself, or a computed one.
-func (b *builder) argument(a config.Aggregate, arg config.Arg, w *Window, in Shape) (string, bool) {
+// argument gives the column that an aggregate reads, the field itself or a computed one, and the type of its values.
+func (b *builder) argument(a config.Aggregate, arg config.Arg, w *Window, in Shape) (column, typ string, ok bool) {
 	name := "=" + arg.Text
 	what := a.Name
 	if what == "" {
 		what = "function"
 	}
-	col, _, ok := b.expr(name, arg.Text, arg.Value, arg.Offset, in, transform.TypeAny, what)
+	col, typ, ok := b.expr(name, arg.Text, arg.Value, arg.Offset, in, transform.TypeAny, what)
 	if !ok {
-		return "", false
+		return "", "", false
 	}
 	if col.Field != "" {
-		return col.Field, true
+		return col.Field, typ, true
 	}
 	for _, c := range w.Computed {
 		if c.Name == name {
-			return name, true
+			return name, typ, true
 		}
 	}
 	w.Computed = append(w.Computed, col)
-	return name, true
+	return name, typ, true
 }
 
 func arguments(least, most int) string {

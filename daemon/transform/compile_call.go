@@ -2,6 +2,7 @@ package transform
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/expr-lang/expr/ast"
 )
@@ -30,12 +31,30 @@ func (c *compiler) call(n *ast.CallNode) node {
 			c.add(CodeOperand, n.Arguments[i], "", "%s takes %s, not %s", f.Name, f.param(i).people(), t.people())
 		}
 	}
+	if t := types; len(f.kinds) > 0 && !slices.ContainsFunc(f.kinds, t[0].may) {
+		c.add(CodeOperand, n.Arguments[0], "", "%s takes %s, not %s", f.Name, anyOf(f.kinds), t[0].people())
+	}
 	c.checkConstants(f, n, args)
 	t := f.Result
 	if f.result != nil {
 		t = f.result(types)
 	}
 	return &callNode{typed{t}, f, args}
+}
+
+// anyOf lists types for people.
+func anyOf(types []Type) string {
+	text := ""
+	for i, t := range types {
+		switch {
+		case i > 0 && i == len(types)-1:
+			text += " or "
+		case i > 0:
+			text += ", "
+		}
+		text += t.people()
+	}
+	return text
 }
 
 // checkConstants finds mistakes in constant arguments that every row would run into.

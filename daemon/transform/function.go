@@ -16,7 +16,8 @@ type Function struct {
 	Example string
 	Help    string
 
-	nulls  bool // it is called for null arguments, too; otherwise a null argument makes the result null
+	kinds  []Type // what the first argument has to be one of; nil: its parameter says it all
+	nulls  bool   // it is called for null arguments, too; otherwise a null argument makes the result null
 	run    func(m *machine, args []value) value
 	result func(args []Type) Type // instead of Result, when it depends on the arguments
 }

@@ -9,7 +9,7 @@ import (
 )
 
 var textFunctions = []Function{
-	{Name: "len", Params: []Type{TypeAny}, Min: 1, Result: TypeInt, Example: `len(user)`, Help: "characters of a string, elements of a list, members of an object", run: runLen},
+	{Name: "len", Params: []Type{TypeAny}, Min: 1, Result: TypeInt, kinds: []Type{TypeString, TypeList, TypeObject}, Example: `len(user)`, Help: "characters of a string, elements of a list, members of an object", run: runLen},
 	{Name: "lower", Params: []Type{TypeString}, Min: 1, Result: TypeString, Example: `lower(country)`, Help: "the text in lower case", run: runLower},
 	{Name: "upper", Params: []Type{TypeString}, Min: 1, Result: TypeString, Example: `upper(country)`, Help: "the text in upper case", run: runUpper},
 	{Name: "trim", Params: []Type{TypeString, TypeString}, Min: 1, Result: TypeString, Example: `trim(name)`, Help: "without white space, or the characters of the second argument, at both ends", run: runTrim},
