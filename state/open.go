@@ -53,6 +53,11 @@ func inspect(dir string, opts Options) (int, error) {
 			return 0, newError(Missing, dir, nothing, "there is no state directory")
 		}
 		if err := makeDir(fs, dir); err != nil {
+			if oserror.IsNotExist(err) { // its parents are made, so it is the file system that takes no directories
+				e := newError(Unwritable, dir, "choose a directory on a file system that takes files", "create the state directory")
+				e.Err = err
+				return 0, e
+			}
 			return 0, Classify(err, dir, "create the state directory")
 		}
 		return 0, nil

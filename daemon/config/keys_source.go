@@ -16,7 +16,7 @@ var sourceKeys = []Key{
 	{Section: SectionDecode, Name: "format", Type: TypeEnum, Values: []string{"json", "csv", "delimited", "regex", "logfmt", "clf", "syslog", "raw"}, Default: "json", Example: `"csv"`,
 		Doc: "What a record looks like: `json` (an object a line), `csv`, `delimited` (columns split at a text), `regex` (named groups), `logfmt`, `clf` (web server access logs), `syslog`, `raw` (the whole record is one field)."},
 	{Section: SectionDecode, Name: "fields", Type: TypeStrings, Example: `["user:string", "ts:int"]`,
-		Doc: "The fields and their types, as \"name:type\" or \"name\". Types are string, int, uint, float, number, bool, timestamp, json and dynamic. For `delimited`, and for `csv` without a header row, their order is that of the columns; elsewhere they only declare types, and a value of another type refuses its record."},
+		Doc: "The fields and their types, as \"name:type\" or \"name\". Types are string, int, uint, float, number, bool, timestamp, json and dynamic. For `delimited`, and for `csv` without a header row, their order is that of the columns; elsewhere they only declare types. A text that reads as a value of the type is taken as one, in json too (\"5\" for an int); any other value of another type refuses its record."},
 	{Section: SectionDecode, Name: "delimiter", Type: TypeString, Example: `";"`, Doc: "What stands between columns: one character for `csv` (default \",\"), any text for `delimited` (default one space)."},
 	{Section: SectionDecode, Name: "collapse", Type: TypeBool, Default: "false", Example: "true", Doc: "`delimited`: several delimiters in a row count once, and at the ends not at all."},
 	{Section: SectionDecode, Name: "header", Type: TypeBool, Default: "", Example: "true",
