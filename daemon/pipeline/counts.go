@@ -240,7 +240,7 @@ func (s *Summary) Remarks() []string {
 		out = append(out, fmt.Sprintf("restarted %s: what had been read since the last commit was read again, and is counted again in the first line; the accounts are those since the restart", counted(int64(s.Restarts), "time", "times")))
 	}
 	if s.Open > 0 {
-		out = append(out, fmt.Sprintf("%s no result yet: nothing has said that their time is over", counted(s.Open, "window is still open and has", "windows are still open and have")))
+		out = append(out, fmt.Sprintf("%s still open: nothing has said that their time is over, so what came since the last result, if there was one, is in none", counted(s.Open, "window is", "windows are")))
 	}
 	for _, st := range s.Steps {
 		for _, v := range st.Skipped {
