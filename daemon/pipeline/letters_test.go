@@ -47,3 +47,51 @@ inputs = ["per_user.late"]
 	require.Contains(t, late[0], `"user":"a","ts":2`)
 	require.Contains(t, late[0], `"_reason":"late"`)
 }
+
+// Rows that unnest makes are known by the place of their record in the file, wherever they end: as late rows, and as refused ones.
+func TestRowsBehindUnnestNameTheirRecord(t *testing.T) {
+	r := newRig(t)
+	rows := []string{`{"k":"a","ts":1,"items":[1,2,3]}`, `{"k":"a","ts":60,"items":[1,"x"]}`, `{"k":"a","ts":2,"items":[7,8]}`, `{"k":"a","ts":61,"items":["y"]}`}
+	at := func(n int) string { return fmt.Sprint(len(strings.Join(rows[:n], "\n")) + min(n, 1)) }
+	r.run(fmt.Sprintf(`
+[sources.in]
+plugin = "file"
+path = %q
+[sources.in.time]
+timestamp = "ts"
+unit = "s"
+[transforms.u]
+type = "unnest"
+inputs = ["in"]
+field = "items"
+as = "it"
+[transforms.m]
+type = "map"
+inputs = ["u"]
+set = { x = "it * 2" }
+[transforms.w]
+type = "window"
+inputs = ["m"]
+window = { type = "tumbling", size = "10s" }
+aggregate = { n = "count()" }
+[sinks.out]
+plugin = "capture"
+as = "out"
+inputs = ["w"]
+[sinks.errors]
+plugin = "capture"
+as = "errors"
+inputs = ["m.errors"]
+[sinks.late]
+plugin = "capture"
+as = "late"
+inputs = ["w.late"]
+`, r.file("in", rows...)))
+	late, errors := r.got("late"), r.got("errors")
+	require.Len(t, late, 2)
+	require.Contains(t, late[0], `"_position":`+at(2)+`,`)
+	require.Contains(t, late[1], `"_position":`+at(2)+`,`)
+	require.Len(t, errors, 2)
+	require.Contains(t, errors[0], `"position":`+at(1)+`,`)
+	require.Contains(t, errors[1], `"position":`+at(3)+`,`)
+}
