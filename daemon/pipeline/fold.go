@@ -31,7 +31,6 @@ type fold struct {
 	mu    sync.Mutex
 	spare []*batch.Batch // memory for records
 	given chan *batch.Batch
-	one   []uint32 // reused
 }
 
 func newFold(plugin wire.Windows, spec *plan.Fold) *fold {

@@ -51,7 +51,6 @@ type disk struct {
 	ordered bool  // merging in another grouping would show: rows are added to whole entries only
 
 	piece   piece
-	lists   []firing
 	sources []source
 	key     []byte
 }
