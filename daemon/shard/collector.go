@@ -23,10 +23,11 @@ func (s *Stage) collect(ctx context.Context) error {
 		}
 		m := replies[0].message
 		if slices.ContainsFunc(replies, func(r *reply) bool { return r.more }) {
-			err := s.stream(ctx, m, replies, watermark)
-			if n := len(m.marks); n > 0 {
+			before := watermark
+			if n := len(m.marks); n > 0 { // stream gives the message back
 				watermark = m.marks[n-1].Watermark
 			}
+			err := s.stream(ctx, m, replies, before)
 			if err != nil || ctx.Err() != nil {
 				return ignoreCancel(ctx, err)
 			}
