@@ -69,16 +69,30 @@ type app struct {
 	pluginDirs     []string
 }
 
+// knownVerb refuses words that are no verb, and names those that are nearly so.
+func knownVerb(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	near := cmd.SuggestionsFor(args[0])
+	if len(near) == 0 {
+		return fmt.Errorf("unknown command %q; `%s --help` lists them", args[0], cmd.CommandPath())
+	}
+	return fmt.Errorf("unknown command %q; did you mean %s?", args[0], strings.Join(near, " or "))
+}
+
 func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:           "tidemark",
 		Short:         "Event-time pipelines: sources, watermarks, keyed windows, sinks",
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		Args:          cobra.NoArgs,
+		Args:          knownVerb,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Version:       readBuildInfo().Version,
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
+	root.SuggestionsMinimumDistance = 2
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return &exitError{code: exitConfig, err: fmt.Errorf("%w; see `%s --help`", err, cmd.CommandPath())}
 	})
