@@ -117,7 +117,8 @@ func (a *app) tell(err error) int {
 		if withCode.silent {
 			return code
 		}
-	} else if strings.HasPrefix(err.Error(), "unknown command") || strings.Contains(err.Error(), "arg(s)") {
+	} else if text := err.Error(); strings.HasPrefix(text, "unknown command") || strings.Contains(text, "arg(s)") || strings.HasPrefix(text, "required flag(s)") ||
+		strings.HasPrefix(text, "if any flags in the group") {
 		code = exitConfig
 	}
 	var problems *problem.Errors

@@ -106,9 +106,9 @@ func (a *app) stateOf(ctx context.Context, dir, name, part string) error {
 	}
 	switch part {
 	case "windows":
-		return a.table(r.windows, "STEP\tWINDOW ENDS\tKEYS", func(w io.Writer) {
+		return a.table(r.windows, "STEP\tWINDOW OR SLICE BEGINS\tKEYS", func(w io.Writer) {
 			for _, r := range r.windows {
-				fmt.Fprintf(w, "%s\t%s\t%d\n", r.Step, r.End, r.Keys)
+				fmt.Fprintf(w, "%s\t%s\t%d\n", r.Step, r.Start, r.Keys)
 			}
 		})
 	case "watermarks":

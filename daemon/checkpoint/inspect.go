@@ -19,9 +19,9 @@ type Reader interface {
 
 // OpenWindow is what a step holds for windows that end together.
 type OpenWindow struct {
-	Step string `json:"step"`
-	End  string `json:"end"` // of the window, or of the slice that windows share
-	Keys int64  `json:"keys"`
+	Step  string `json:"step"`
+	Start string `json:"start"` // of the window, or of the slice that windows share
+	Keys  int64  `json:"keys"`
 }
 
 // OpenWindows counts the keys of all windows of the last commit, by step and end. It reads all keys, and no values. asked is called for each of
@@ -39,7 +39,7 @@ func OpenWindows(r Reader, st *State, asked func() error) ([]OpenWindow, error) 
 				return err
 			}
 			if n := len(rows); n == 0 || rows[n-1].Step != name || last != at {
-				rows, last = append(rows, OpenWindow{Step: name, End: TimeText(at)}), at
+				rows, last = append(rows, OpenWindow{Step: name, Start: TimeText(at)}), at
 			}
 			rows[len(rows)-1].Keys++
 			return nil
