@@ -18,6 +18,8 @@ type MarkGuard struct {
 	span    int64
 	records int
 	parts   map[uint32]*markState
+	last    *markState // of lastID: rows of a partition come in a row
+	lastID  uint32
 }
 
 // markState is where a partition stands.
@@ -33,11 +35,15 @@ func NewMarkGuard(s JumpSettings) *MarkGuard {
 }
 
 func (g *MarkGuard) state(id uint32) *markState {
+	if g.last != nil && g.lastID == id {
+		return g.last
+	}
 	s := g.parts[id]
 	if s == nil {
 		s = &markState{high: batch.NoTimestamp}
 		g.parts[id] = s
 	}
+	g.last, g.lastID = s, id
 	return s
 }
 
@@ -132,7 +138,10 @@ func (g *MarkGuard) offer(s *markState, w int64) bool {
 func (g *MarkGuard) Believes(partition uint32, w int64) bool { return g.near(g.state(partition), w) }
 
 // End forgets a partition.
-func (g *MarkGuard) End(partition uint32) { delete(g.parts, partition) }
+func (g *MarkGuard) End(partition uint32) {
+	delete(g.parts, partition)
+	g.last = nil
+}
 
 const markGuardVersion = 1 // 2026: high, run
 
@@ -160,6 +169,6 @@ func (g *MarkGuard) Restore(partition uint32, snapshot []byte) error {
 	if err := r.end("confirm_jump"); err != nil {
 		return err
 	}
-	g.parts[partition] = s
+	g.parts[partition], g.last = s, nil
 	return nil
 }
