@@ -68,6 +68,12 @@ func (f *flow) run(ctx context.Context) error {
 			return err
 		}
 		f.count(seg)
+		if f.whole(best, seg) {
+			if err := f.flush(); err != nil {
+				return err
+			}
+			continue
+		}
 		from := max(seg.From, f.from[best])
 		to := min(seg.To, from+uint32(f.stage.cfg.resultRows-f.out.N))
 		f.out.AppendRows(f.replies[best].results, int(from), int(to))
@@ -84,6 +90,20 @@ func (f *flow) run(ctx context.Context) error {
 		return err
 	}
 	return f.flush()
+}
+
+// whole makes a reply that is one run of results the next batch, without a copy, where nothing has to come with it. Runs of a large window are so,
+// since each shard has a range of hashes.
+func (f *flow) whole(best int, seg segment) bool {
+	r := f.replies[best]
+	if f.out.N > 0 || f.from[best] > 0 || len(r.segments) != 1 || r.results.N != int(seg.To) || r.results.N > 2*f.stage.cfg.resultRows {
+		return false
+	}
+	f.out, r.results = r.results, f.out
+	f.out.Before = f.before
+	f.out.Marks, r.results.Marks = r.results.Marks, f.out.Marks[:0]
+	f.next[best]++
+	return true
 }
 
 // head is the shard whose results come next; -1 when there are none any more. It waits until every shard has said what it has next. It is not ok when

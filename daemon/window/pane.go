@@ -148,12 +148,22 @@ func (p *panes) insert(i int, s slice) *pane {
 	if !r.any && len(p.list) > 0 {
 		r = p.list[max(i-1, 0)].table.ranges
 	}
-	n.table.open(p.stride, p.keys, r)
+	n.table.open(p.stride, p.expect(i, &s), r)
 	p.list = append(p.list, nil)
 	copy(p.list[i+1:], p.list[i:])
 	p.list[i] = n
 	p.weigh(n)
 	return n
+}
+
+// expect is how many keys a pane that becomes the i-th may get: as many as the last ones had, and, as long as none has gone yet, those of the pane right
+// before it, which has had most of its rows. A table that grows there instead hashes and copies all its keys at each doubling.
+func (p *panes) expect(i int, s *slice) int {
+	if p.keys > 0 || i == 0 || p.list[i-1].span.End != s.span.Start {
+		return p.keys
+	}
+	n := p.list[i-1].table.n
+	return n + n/8
 }
 
 // release keeps the memory of a pane that is not in the list any more for another.

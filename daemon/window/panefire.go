@@ -16,17 +16,25 @@ type firing struct {
 }
 
 // takeAll lists all entries of a table.
-func (f *firing) takeAll(t *table) {
-	f.at, f.hash = f.at[:0], f.hash[:0]
+func (f *firing) takeAll(t *table) { f.takeRun(t, 0, math.MaxInt) }
+
+// takeRun lists about most entries of a table, or a few more, from the slot at offset e on, and returns where the next run begins: at the table's
+// end when there is none. A run ends in front of a free slot. What stands behind that has its home there, too, so the runs are in the
+// order of hashes one after the other as they are in themselves.
+func (f *firing) takeRun(t *table, e, most int) (next int) {
+	f.empty()
 	if t.n == 0 {
-		return
+		return len(t.mem)
 	}
-	for e := 0; e < len(t.mem); e += t.stride {
+	for ; e < len(t.mem); e += t.stride {
 		if t.mem[e] != 0 {
 			f.at = append(f.at, uint32(e))
+		} else if len(f.at) >= most {
+			break
 		}
 	}
 	f.sort(t)
+	return e
 }
 
 // take lists some entries of a table.
@@ -139,14 +147,22 @@ func (p *panes) nextWindow(over int64) (*pane, Span, int64) {
 	return n, w, w.MaxTimestamp()
 }
 
-// fireTable emits the on-time result of all keys of a table.
+// fireTable emits the on-time result of all keys of a table, in runs of a few thousand: whoever takes them can be at the first ones while the last ones
+// are still in the table, and a million results are never in memory as one batch.
 func (p *panes) fireTable(window Span, t *table) {
-	p.fired.takeAll(t)
-	if len(p.fired.at) == 0 {
-		return
+	most := OverflowRows
+	if p.out.Overflow == nil {
+		most = math.MaxInt
 	}
-	p.writer.addRun(result{span: window, watermark: p.watermark, timing: OnTime}, t, p.fired.at)
-	p.writer.segment(p.out.Place, window.MaxTimestamp(), window.End, len(p.fired.at))
+	for e := 0; e < len(t.mem) && p.disk.err == nil; {
+		e = p.fired.takeRun(t, e, most)
+		if len(p.fired.at) == 0 {
+			return
+		}
+		p.writer.addRun(result{span: window, watermark: p.watermark, timing: OnTime}, t, p.fired.at)
+		p.writer.segment(p.out.Place, window.MaxTimestamp(), window.End, len(p.fired.at))
+		p.overflow()
+	}
 }
 
 // addRun appends one result for each entry, column by column, and returns the first one's row. What differs between them is only the

@@ -60,6 +60,12 @@ func TestTableIsAMap(t *testing.T) {
 		var f firing
 		f.takeAll(&tab)
 		require.True(t, slices.IsSorted(f.hash))
+		var run, runs firing
+		for e := 0; e < len(tab.mem); {
+			e = run.takeRun(&tab, e, 1+r.IntN(20))
+			runs.at, runs.hash = append(runs.at, run.at...), append(runs.hash, run.hash...)
+		}
+		require.Equal(t, f, runs, "run by run")
 		got := map[tableKey]uint64{}
 		var buf [inlineSize]byte
 		for i, e := range f.at {

@@ -157,7 +157,7 @@ type Output struct {
 	Overflow func() bool
 }
 
-// OverflowRows is about how many results of a window that is read from the store are emitted in one piece.
+// OverflowRows is about how many results of a window are emitted in one piece, where there is an Overflow.
 const OverflowRows = 4096
 
 // Env is what an operator is told beside its Spec.
