@@ -63,11 +63,14 @@ func (s *Store) Commit(ctx context.Context, deltas ...*Delta) (Stats, error) {
 	s.opts.Hook("commit.begin")
 	var err error
 	apart := s.apart(cs)
+	tally := s.tally
 	if cs.entries < s.opts.TableEntries && cs.bytes < s.opts.TableBytes && !apart {
 		stats.Way = Batch
+		cs.count(Batch, &tally)
 		stats.Bytes, err = s.commitBatch(ctx, cs)
 	} else {
 		stats.Way = Table
+		cs.count(Table, &tally)
 		stats.Bytes, err = s.commitTable(ctx, cs)
 	}
 	if err != nil {
@@ -75,6 +78,12 @@ func (s *Store) Commit(ctx context.Context, deltas ...*Delta) (Stats, error) {
 		return Stats{}, Classify(err, s.dir, "write a checkpoint")
 	}
 	s.opts.Hook("commit.end")
+	if s.tally != tally {
+		s.tally = tally
+		if err := s.mark.write(tally); err != nil {
+			s.opts.Logger.Warn("the number of commits could not be noted; damage of the state's log may go unnoticed", "file", s.opts.FS.PathJoin(s.dir, markName), "error", err)
+		}
+	}
 	s.fingerprint = nil
 	return stats, nil
 }

@@ -23,6 +23,7 @@
 //
 //	TIDEMARK        what this is: format version (text, written aside, synced, renamed)
 //	OWNER           who has it open: process and host (for the message of the second one; the lock is db/LOCK and the directory)
+//	COMMITS         how many commits are on the disk: what tells damage of the log's end from a crash, see mark.go
 //	db/             Pebble
 //	ingest/         tables on their way into db/, emptied by Open
 //
@@ -30,5 +31,5 @@
 //
 // Invariants: a commit is all or nothing, whatever its way (S1). A commit that has answered without error survives any crash (S2).
 // What is read back depends on what was committed only, never on how it was split into deltas, entries or commits (S3). The tests
-// that attack them are in model_test.go and faults_test.go.
+// that attack them are in model_test.go and mark_test.go.
 package state

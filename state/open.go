@@ -113,7 +113,7 @@ func makeDir(fs vfs.FS, dir string) error {
 // ownName is true for what Open may meet in a directory whose creation was cut short.
 func ownName(name string) bool {
 	switch strings.TrimSuffix(name, ".new") {
-	case formatName, ownerName, openingName, dbName, ingestName, "journal", "deadletters", "lost+found":
+	case formatName, ownerName, openingName, markName, dbName, ingestName, "journal", "deadletters", "lost+found":
 		return true
 	}
 	return false
@@ -134,6 +134,11 @@ func (s *Store) open(version int) error {
 	}
 	if version > 0 {
 		if err := s.findLog(); err != nil {
+			return err
+		}
+	}
+	if version > 0 {
+		if err := s.checkMark(); err != nil {
 			return err
 		}
 	}
@@ -170,6 +175,12 @@ func (s *Store) open(version int) error {
 	if !s.opts.ReadOnly {
 		if err := fs.Remove(fs.PathJoin(s.dir, openingName)); err != nil {
 			return Classify(err, s.dir, "write to the state directory")
+		}
+		if s.tally, err = readTally(s); err != nil {
+			return err
+		}
+		if s.mark, err = beginMark(fs, s.dir, s.tally); err != nil {
+			return Classify(err, fs.PathJoin(s.dir, markName), "write to the state directory")
 		}
 	}
 	return s.checkFingerprint()

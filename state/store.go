@@ -33,6 +33,8 @@ type Store struct {
 	sorters    []sorter // under committing
 	tables     uint64   // under committing: number of the next table file
 	laid       bool     // under committing: tables of runs may be there, see apart
+	tally      tally    // under committing
+	mark       *mark    // under committing; nil in a store that is only read
 
 	reliefMu sync.Mutex
 	relief   chan struct{} // under reliefMu: closed when compactions or flushes end
@@ -76,6 +78,10 @@ func (s *Store) Close() error {
 	if s.log.failure() == nil {
 		// Nothing of the database is left, but a fence does not hurt.
 		s.log.fenced.Store(true)
+	}
+	if s.mark != nil {
+		err = errors.Join(err, s.mark.close())
+		s.mark = nil
 	}
 	if s.locks != nil {
 		err = errors.Join(err, s.locks.release())

@@ -1,6 +1,7 @@
 package deliver
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -17,6 +18,7 @@ import (
 	"github.com/tidemark-stream/tidemark/sdk/batch"
 	"github.com/tidemark-stream/tidemark/sdk/wire"
 	"github.com/tidemark-stream/tidemark/state"
+	"github.com/tidemark-stream/tidemark/state/keys"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -268,4 +270,16 @@ func (r *running) drain(t require.TestingT) {
 	close(stop)
 	wg.Wait()
 	cancel(nil)
+}
+
+// recordNames is what the store holds but for its own records.
+func recordNames(t testing.TB, store *state.Store) (names []string) {
+	t.Helper()
+	require.NoError(t, store.ScanMeta(nil, func(name, _ []byte) error {
+		if !bytes.HasPrefix(name, keys.Name(nil).Text("commits")) {
+			names = append(names, string(name))
+		}
+		return nil
+	}))
+	return names
 }

@@ -116,7 +116,7 @@ var codes = []Code{
 
 	{"TM6001", "state in use", "Another process has the state directory open. Two daemons never share one."},
 	{"TM6002", "state cannot be written", "The directory may not be written, or something else stands in its way."},
-	{"TM6003", "state damaged", "A file is not what was written. The message names it; restore a savepoint, or start afresh in another directory. Tidemark never starts from empty by itself; only the end of the live log cannot be told from a write that a crash has cut short."},
+	{"TM6003", "state damaged", "A file is not what was written. The message names it; restore a savepoint, or start afresh in another directory. Tidemark never starts from empty by itself. Where the end of the database's log is damaged, the message says how many commits are lost, and how to go on without them."},
 	{"TM6004", "state of a newer version", "A newer Tidemark wrote the directory, in a format that this one does not know."},
 	{"TM6005", "state of another pipeline", "The state belongs to another pipeline, or this one was changed in a way that the state cannot serve. `tidemark check --against STATE` shows what."},
 	{"TM6006", "disk full", "There is no room for the next commit. The pipeline takes no more input, keeps what is committed, and goes on when there is room."},
