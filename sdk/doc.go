@@ -35,7 +35,7 @@
 // The author's code sees one event at a time; the sdk deals in batches. An event type is a struct whose tags name fields of the record:
 // `tidemark:"ts"`; `tidemark:"ts,required"` refuses records without it; `tidemark:",raw"` on a string or []byte gives the record's own
 // bytes. A field that is missing or null is the zero value, or nil for a pointer; a value of another type refuses the record, with a
-// message that names both. Or the type is [Record], with fields by name. Strings may be kept; []byte and pointers are reused.
+// message that names both. Or the type is [Record], with all fields by name. Strings may be kept; []byte and pointers are reused.
 //
 // # Options
 //

@@ -166,6 +166,8 @@ type rows[E any] struct {
 	cols  []*batch.Column
 	event E
 	texts texts
+	whole whole  // the batch's whole records, for E = Record
+	wide  *whole // the same, or nil where it has none
 
 	slots []slot // what pointer fields point to
 	// After at returned false:
@@ -190,6 +192,9 @@ func newRows[E any](s *shape) *rows[E] {
 // open sets the batch whose rows are read.
 func (r *rows[E]) open(b *batch.Batch) {
 	r.b = b
+	if r.shape.record {
+		r.wide = r.whole.set(b)
+	}
 	for i := range r.shape.fields {
 		r.cols[i] = b.Column(r.shape.fields[i].name)
 	}
@@ -201,7 +206,7 @@ func (r *rows[E]) at(i int) (*E, bool) {
 	p := unsafe.Pointer(&r.event)
 	switch {
 	case r.shape.record:
-		*(*Record)(p) = Record{b: r.b, row: i, texts: &r.texts}
+		*(*Record)(p) = Record{b: r.b, row: i, texts: &r.texts, whole: r.wide}
 		return &r.event, true
 	case r.shape.raw:
 		if _, isBytes := any(r.event).([]byte); isBytes {
@@ -272,11 +277,11 @@ func (r *rows[E]) set(f *boundField, dst unsafe.Pointer, c *batch.Column, i, k i
 		if c.Kinds[i] == batch.Int {
 			*(*int64)(dst) = int64(c.Bits[i])
 		} else {
-			*(*int64)(dst), ok = cellInt(c, i)
+			*(*int64)(dst), ok = cellInt(c.Kinds[i], c.Bits[i])
 		}
 	case int32Field:
 		var n int64
-		n, ok = cellInt(c, i)
+		n, ok = cellInt(c.Kinds[i], c.Bits[i])
 		*(*int32)(dst) = int32(n)
 		ok = ok && int64(int32(n)) == n
 	case uintField:
@@ -284,20 +289,20 @@ func (r *rows[E]) set(f *boundField, dst unsafe.Pointer, c *batch.Column, i, k i
 			*(*uint64)(dst) = c.Bits[i]
 		} else {
 			var n int64
-			n, ok = cellInt(c, i)
+			n, ok = cellInt(c.Kinds[i], c.Bits[i])
 			*(*uint64)(dst) = uint64(n)
 			ok = ok && n >= 0
 		}
 	case floatField:
-		*(*float64)(dst), ok = cellFloat(c, i)
+		*(*float64)(dst), ok = cellFloat(c.Kinds[i], c.Bits[i])
 	case boolField:
-		*(*bool)(dst), ok = cellBool(c, i)
+		*(*bool)(dst), ok = cellBool(c.Kinds[i], c.Bits[i])
 	case stringField:
-		if ok = c.Kinds[i] == batch.String || c.Kinds[i] == batch.JSON; ok {
+		if ok = c.Kinds[i].IsText(); ok {
 			*(*string)(dst) = r.texts.keep(r.b.Text(c.Bits[i]))
 		}
 	case bytesField:
-		if ok = c.Kinds[i] == batch.String || c.Kinds[i] == batch.JSON; ok {
+		if ok = c.Kinds[i].IsText(); ok {
 			*(*[]byte)(dst) = r.b.Text(c.Bits[i])
 		}
 	case timeField:
@@ -305,7 +310,11 @@ func (r *rows[E]) set(f *boundField, dst unsafe.Pointer, c *batch.Column, i, k i
 			*(*time.Time)(dst) = time.UnixMilli(int64(c.Bits[i])).UTC()
 		}
 	case anyField:
-		*(*any)(dst) = cellValue(r.b, c, i, &r.texts)
+		text := ""
+		if c.Kinds[i].IsText() {
+			text = r.texts.keep(r.b.Text(c.Bits[i]))
+		}
+		*(*any)(dst) = batch.Value(c.Kinds[i], c.Bits[i], text)
 	}
 	if !ok {
 		r.code, r.message = "wrong_type", fmt.Sprintf("the field %q is %s, and the plugin wants %s", f.name, c.Kinds[i], f.kind.wants())

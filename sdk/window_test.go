@@ -124,7 +124,7 @@ func TestAnAggregateGivesOneValueForEachWindow(t *testing.T) {
 }
 
 func mustFloat(t *testing.T, c *batch.Column, i int) float64 {
-	v, ok := cellFloat(c, i)
+	v, ok := cellFloat(c.Kinds[i], c.Bits[i])
 	require.True(t, ok)
 	return v
 }

@@ -131,7 +131,10 @@ func (d described) facts() (out [][2]string) {
 	add := func(name, text string) { out = append(out, [2]string{name, text}) }
 	reads := fieldList(d.Fields)
 	if d.AllFields {
-		reads = "every field that the pipeline decodes"
+		reads = "all fields of a record, which is sent whole"
+		if d.Kind.OfWindows() {
+			reads = "the fields that its arguments name"
+		}
 	}
 	if d.Raw {
 		reads = strings.TrimPrefix(reads+", the record's own bytes", ", ")

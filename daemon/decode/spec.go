@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/tidemark-stream/tidemark/sdk/batch"
 )
 
 // Names of formats.
@@ -43,7 +45,7 @@ const (
 )
 
 // WholeColumn is the name of the column that Spec.Whole adds.
-const WholeColumn = "_row"
+const WholeColumn = batch.WholeColumn
 
 // Spec says what the rows of a source look like and which fields of them are wanted. It is plain data; the zero value of each
 // option is its default.

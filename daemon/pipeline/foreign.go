@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/tidemark-stream/tidemark/daemon/host"
 	"github.com/tidemark-stream/tidemark/daemon/plan"
@@ -18,7 +19,8 @@ import (
 type foreign struct {
 	step    *plan.Step
 	plugin  wire.Transform
-	fold    *fold // plugin, when it works on windows
+	fold    *fold      // plugin, when it works on windows
+	dropped [][]string // of a plugin that wants all fields: those that each input has no more
 	ward    *ward
 	node    *sinkNode        // joins the inputs and aligns barriers
 	valve   *watermark.Valve // with several inputs
@@ -104,6 +106,9 @@ func (f foreignRows) send() error {
 	return t.node.do(f.in.input, func() error {
 		b := f.batch.Fork() // its marks become those of all inputs together
 		f.batch.Release()
+		if t.dropped != nil {
+			drop(b, t.dropped[f.in.input])
+		}
 		b.Marks = t.combine(f.in.input, b.Marks)
 		t.counts.In.Add(int64(b.Alive()))
 		if err := t.process(b, f.in.letters); err != nil {
@@ -111,6 +116,18 @@ func (f foreignRows) send() error {
 		}
 		return t.putIdle()
 	})
+}
+
+// drop has a fork of a batch say of fields that they are missing. They still stand in the whole records, where a plugin that wants all fields
+// would find them.
+func drop(b *batch.Batch, names []string) {
+	b.Columns = slices.DeleteFunc(b.Columns, func(c batch.Column) bool { return slices.Contains(names, c.Name) })
+	for _, name := range names {
+		c := b.AddColumn(name)
+		for i := range b.N {
+			c.SetMissing(i)
+		}
+	}
 }
 
 // process gives a batch to the plugin. What has no rows passes it by.
@@ -342,6 +359,11 @@ func (a *attempt) openForeign(ctx context.Context, s *plan.Step) error {
 		return err
 	}
 	a.onClose(t.plugin.Close)
+	if s.Plugin.All {
+		for _, in := range s.Inputs {
+			t.dropped = append(t.dropped, in.Shape.Dropped)
+		}
+	}
 	t.ward = a.ward(fmt.Sprintf("transform %s", s.Name), false)
 	stored, err := a.store.Meta(foreignName(s.Name))
 	if err != nil {

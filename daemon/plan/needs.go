@@ -139,6 +139,7 @@ func (s *Step) need(out need) need {
 		}
 		if s.Plugin.All {
 			for _, in := range s.Inputs {
+				n.whole = n.whole || in.Shape.Record
 				n.add(in.Shape.names()...)
 			}
 		}
@@ -249,6 +250,8 @@ func (s *Source) project(n need, shape Shape) {
 			n.add(c.Reads...)
 		}
 		if a.All {
+			n.whole = n.whole || shape.Record
+			n.add(shape.columns()...)
 			s.addDeclared(&n)
 		}
 	}

@@ -1,7 +1,6 @@
 package sdktest
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"math"
@@ -55,34 +54,17 @@ func Fire(t testing.TB, p sdk.Plugin, o Options, windows ...Window) []map[string
 		for k := range e.Out.Columns {
 			c := &e.Out.Columns[k]
 			if c.Kinds[i] != batch.Missing {
-				row[c.Name] = cellValue(e.Out, c, i)
+				text := ""
+				if c.Kinds[i].IsText() {
+					text = string(e.Out.Text(c.Bits[i]))
+				}
+				row[c.Name] = batch.Value(c.Kinds[i], c.Bits[i], text)
 			}
 		}
 		out = append(out, row)
 	}
 	said(math.MaxUint32)
 	return out
-}
-
-func cellValue(b *batch.Batch, c *batch.Column, i int) any {
-	bits := c.Bits[i]
-	switch c.Kinds[i] {
-	case batch.Bool:
-		return bits != 0
-	case batch.Int:
-		return int64(bits)
-	case batch.Uint:
-		return bits
-	case batch.Float:
-		return math.Float64frombits(bits)
-	case batch.String:
-		return string(b.Text(bits))
-	case batch.JSON:
-		return json.RawMessage(append([]byte(nil), b.Text(bits)...))
-	case batch.Time:
-		return time.UnixMilli(int64(bits)).UTC()
-	}
-	return nil
 }
 
 // windowsCall is what a plugin is given.
