@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/tidemark-stream/tidemark/cmd/tidemark/internal/heap"
 	"github.com/tidemark-stream/tidemark/daemon"
 	"github.com/tidemark-stream/tidemark/daemon/clock"
 	"github.com/tidemark-stream/tidemark/daemon/config"
@@ -43,6 +44,7 @@ func (a *app) daemon(ctx context.Context, file string) error {
 		return err
 	}
 	a.warnings(problems.All())
+	defer heap.Keep(cfg.Memory)()
 	log := logger(a.stderr, cfg.Log.Level, cfg.Log.Format == "json")
 	a.pluginDirs = append(a.pluginDirs, cfg.PluginDirs...)
 	h, err := host.New(host.Settings{Shipped: plugins.All(), Dirs: a.pluginDirs, Policies: cfg.Plugins, PoliciesBase: filepath.Dir(file), GuardArgs: []string{host.GuardCommand}, Log: log})

@@ -13,6 +13,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"github.com/spf13/cobra"
 
+	"github.com/tidemark-stream/tidemark/cmd/tidemark/internal/heap"
 	"github.com/tidemark-stream/tidemark/daemon/clock"
 	"github.com/tidemark-stream/tidemark/daemon/pipeline"
 	"github.com/tidemark-stream/tidemark/state"
@@ -68,6 +69,7 @@ func (a *app) run(ctx context.Context, files []string, o runOptions) error {
 	if err := o.measures.begin(); err != nil {
 		return err
 	}
+	defer heap.Keep(0)()
 	h, err := a.host(logger(a.stderr, o.logLevel, false))
 	if err != nil {
 		return err
