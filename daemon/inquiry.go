@@ -76,7 +76,8 @@ func (d *Daemon) Order(_ context.Context, name, verb string) error {
 	life := d.life
 	d.mu.Unlock()
 	if r == nil || life == nil {
-		return &api.Error{Kind: api.NotFound, Message: fmt.Sprintf("the daemon has no pipeline %q", name)}
+		_, refused := d.Pipelines()
+		return &api.Error{Kind: api.NotFound, Message: admin.NoPipeline(name, refused)}
 	}
 	if life.Err() != nil {
 		return &api.Error{Kind: api.Restarts, Message: "the daemon stops"}

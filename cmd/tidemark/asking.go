@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -28,15 +29,25 @@ func (t *asking) add(cmd *cobra.Command) {
 	f.StringVar(&t.state, "state", "", "ask the daemon whose state directory this is")
 	f.StringVarP(&t.config, "config", "c", "", "ask the daemon that runs with this file (default: "+places[0]+", then "+places[1]+")")
 	f.StringVar(&t.address, "address", "", "ask the daemon at HOST:PORT, with the token in $"+tokenVariable)
-	cmd.MarkFlagsMutuallyExclusive("state", "config", "address")
 }
 
 // client finds the daemon; nothing is sent yet.
 func (t *asking) client() (*api.Client, error) {
+	var given []string
+	for _, f := range []struct{ name, value string }{{"--state", t.state}, {"--config", t.config}, {"--address", t.address}} {
+		if f.value != "" {
+			given = append(given, f.name)
+		}
+	}
 	switch {
+	case len(given) > 1:
+		return nil, &exitError{code: exitConfig, err: fmt.Errorf("%s each say which daemon is meant; give one of them", strings.Join(given, " and "))}
 	case t.address != "":
 		return api.OfAddress(t.address, os.Getenv(tokenVariable)), nil
 	case t.state != "":
+		if err := notAFile(t.state); err != nil {
+			return nil, err
+		}
 		return api.OfState(t.state), nil
 	}
 	file := t.config

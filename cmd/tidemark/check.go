@@ -49,7 +49,8 @@ func (a *app) check(files []string, against string) error {
 		case err != nil:
 			return err
 		case !a.json && against == "":
-			fmt.Fprintf(a.stdout, "%s: ok (%d sources, %d transforms, %d sinks)\n", file, len(p.Sources), p.Transforms(), len(p.Sinks))
+			fmt.Fprintf(a.stdout, "%s: ok (%s, %s, %s)\n", file, counted(len(p.Sources), "source", "sources"),
+				counted(p.Transforms(), "transform", "transforms"), counted(len(p.Sinks), "sink", "sinks"))
 		}
 		if against != "" {
 			if err := a.checkAgainst(p, against); err != nil {
@@ -94,7 +95,7 @@ func (a *app) checkAgainst(p *plan.Plan, dir string) error {
 			}
 		}
 		if consent > 0 {
-			return fmt.Errorf("%d components would drop their state: run refuses without --allow-reset NAME for each", consent)
+			return fmt.Errorf("%s drop state: run refuses without --allow-reset NAME for each", counted(consent, "component would", "components would"))
 		}
 		return nil
 	})

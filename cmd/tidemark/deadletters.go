@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -60,12 +61,8 @@ func (f *letterFlags) filter() (deadletter.Filter, error) {
 
 // pipelineDir finds a pipeline's directory in a state directory: the one that is named, or the only one.
 func pipelineDir(state, name string) (string, error) {
-	if name != "" {
-		dir := filepath.Join(state, name)
-		if _, err := os.Stat(dir); err != nil {
-			return "", &exitError{code: exitEnvironment, err: fmt.Errorf("no pipeline %q in %s", name, state)}
-		}
-		return dir, nil
+	if err := notAFile(state); err != nil {
+		return "", err
 	}
 	entries, err := os.ReadDir(state)
 	if err != nil {
@@ -77,10 +74,25 @@ func pipelineDir(state, name string) (string, error) {
 			names = append(names, e.Name())
 		}
 	}
-	if len(names) != 1 {
+	switch {
+	case slices.Contains(names, name):
+		return filepath.Join(state, name), nil
+	case len(names) == 0:
+		return "", &exitError{code: exitEnvironment, err: fmt.Errorf("%s holds the state of no pipeline; name the directory that was given to run, or the daemon's", state)}
+	case name != "":
+		return "", &exitError{code: exitEnvironment, err: fmt.Errorf("no pipeline %q in %s; there is %s", name, state, strings.Join(names, ", "))}
+	case len(names) > 1:
 		return "", &exitError{code: exitConfig, err: fmt.Errorf("%s holds %d pipelines (%s); name one of them", state, len(names), strings.Join(names, ", "))}
 	}
 	return filepath.Join(state, names[0]), nil
+}
+
+// notAFile refuses a file where a state directory is to be named. One that is not there is for others to make, or to miss.
+func notAFile(dir string) error {
+	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
+		return &exitError{code: exitConfig, err: fmt.Errorf("--state %s is a file; name a directory", dir)}
+	}
+	return nil
 }
 
 func (a *app) deadlettersCommand() *cobra.Command {
@@ -110,17 +122,14 @@ usable time, or was refused by a sink. The store is bounded; the oldest go first
 
 // letters visits the letters that the flags pick.
 func (a *app) letters(f letterFlags, args []string, visit func(w *tabwriter.Writer, l deadletter.Letter) error) error {
-	all, err := readLetters(f, strings.Join(args, ""))
-	if err != nil {
-		return err
-	}
+	all, damage := readLetters(f, strings.Join(args, ""))
 	w := tabwriter.NewWriter(a.stdout, 0, 4, 2, ' ', 0)
-	for _, l := range all {
+	for _, l := range all { // those that a damaged file has left, too
 		if err := visit(w, l); err != nil {
 			return err
 		}
 	}
-	return w.Flush()
+	return errors.Join(w.Flush(), damage)
 }
 
 func readLetters(f letterFlags, name string) ([]deadletter.Letter, error) {
@@ -133,11 +142,50 @@ func readLetters(f letterFlags, name string) ([]deadletter.Letter, error) {
 		return nil, err
 	}
 	var all []deadletter.Letter
-	err = deadletter.Read(vfs.Default, filepath.Join(dir, pipeline.LettersFolder), filter, func(l deadletter.Letter) error {
+	store := filepath.Join(dir, pipeline.LettersFolder)
+	err = deadletter.Read(vfs.Default, store, filter, func(l deadletter.Letter) error {
 		all = append(all, l)
 		return nil
 	})
+	if err == nil && len(all) == 0 {
+		err = f.unknown(store)
+	}
 	return all, err
+}
+
+// unknown looks, where nothing was found, for a name that stands in no letter: it is a slip more often than not. A reason that there might
+// have been is none.
+func (f *letterFlags) unknown(store string) error {
+	if len(f.codes)+len(f.parts)+len(f.sources) == 0 {
+		return nil
+	}
+	codes, parts, sources := map[string]int{}, map[string]int{}, map[string]int{}
+	err := deadletter.Read(vfs.Default, store, deadletter.Filter{}, func(l deadletter.Letter) error {
+		codes[l.Code]++
+		parts[l.Component]++
+		sources[l.Source]++
+		return nil
+	})
+	if err != nil || len(codes) == 0 {
+		return err
+	}
+	for _, by := range []struct {
+		flag  string
+		given []string
+		there map[string]int
+	}{{"--reason", f.codes, codes}, {"--component", f.parts, parts}, {"--source", f.sources, sources}} {
+		for _, name := range by.given {
+			if by.there[name] > 0 || by.flag == "--reason" && knownReason(name) {
+				continue
+			}
+			var known []string
+			for _, other := range sortedKeys(by.there) {
+				known = append(known, fmt.Sprintf("%s (%s)", other, counted(by.there[other], "letter", "letters")))
+			}
+			return &exitError{code: exitConfig, err: fmt.Errorf("%s %s: no letter has that; there is %s", by.flag, name, strings.Join(known, ", "))}
+		}
+	}
+	return nil
 }
 
 func (a *app) listLetter(w *tabwriter.Writer, l deadletter.Letter) error {
@@ -212,7 +260,7 @@ func (a *app) purgeLetters(f letterFlags, args []string) error {
 	if err := purge(dir, all); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.stderr, "%d letters purged\n", len(all))
+	fmt.Fprintf(a.stderr, "%s purged\n", counted(len(all), "letter", "letters"))
 	return nil
 }
 
@@ -276,6 +324,6 @@ func (a *app) replayLetters(ctx context.Context, f letterFlags, file string) err
 		return err
 	}
 	s := run.Summary()
-	fmt.Fprintf(a.stderr, "%d letters replayed: %d late, %d rejected again\n", len(taken), s.Late, s.Rejected)
+	fmt.Fprintf(a.stderr, "%s replayed: %d late, %d rejected again\n", counted(len(taken), "letter", "letters"), s.Late, s.Rejected)
 	return nil
 }

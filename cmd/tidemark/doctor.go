@@ -23,17 +23,19 @@ import (
 
 func (a *app) doctorCommand() *cobra.Command {
 	var file string
+	var all bool
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Check an installation: configuration, plugins, state, limits",
 		Long: `Check an installation: the daemon's file and all pipelines, plugins and who may change them, the state directory and the room on its disk, the
 admin addresses, and the limits of the system. A daemon that runs is asked how it does, and left alone otherwise.
 
-Each line says ok, warn or fail. The exit code is 2 when something in the configuration fails, else 3 when something else does.`,
+What should be mended is told, a line each that says warn or fail, and how many other things are in order; --all names these, too. The exit code is 2 when something in the configuration fails, else 3 when something else does.`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.doctor(cmd.Context(), file) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.doctor(cmd.Context(), file, all) },
 	}
 	cmd.Flags().StringVarP(&file, "config", "c", places[0], "the daemon's own file")
+	cmd.Flags().BoolVarP(&all, "all", "a", false, "name also what is in order")
 	return cmd
 }
 
@@ -65,7 +67,7 @@ func (d *doctor) say(verdict string, code int, about, format string, args ...any
 	d.all = append(d.all, finding{verdict, about, fmt.Sprintf(format, args...), code})
 }
 
-func (a *app) doctor(ctx context.Context, file string) error {
+func (a *app) doctor(ctx context.Context, file string, all bool) error {
 	d := &doctor{app: a}
 	cfg, problems := config.LoadDaemon(file)
 	for _, p := range problems.All() {
@@ -80,15 +82,19 @@ func (a *app) doctor(ctx context.Context, file string) error {
 		d.addresses()
 		d.limits()
 	}
-	return a.verdict(d.all)
+	return a.verdict(d.all, all)
 }
 
-// verdict prints the findings, and ends with the worst.
-func (a *app) verdict(all []finding) error {
+// verdict prints the findings, those that are in order only if they are asked for, and ends with the worst.
+func (a *app) verdict(all []finding, named bool) error {
 	failed := map[int]int{}
+	fine := 0
 	for _, f := range all {
-		if f.Verdict == "fail" {
+		switch f.Verdict {
+		case "fail":
 			failed[f.code]++
+		case "ok":
+			fine++
 		}
 	}
 	if a.json {
@@ -96,9 +102,14 @@ func (a *app) verdict(all []finding) error {
 	} else {
 		w := tabwriter.NewWriter(a.stdout, 0, 4, 2, ' ', 0)
 		for _, f := range all {
-			fmt.Fprintf(w, "%s\t%s\t%s\n", f.Verdict, f.About, f.Says)
+			if named || f.Verdict != "ok" {
+				fmt.Fprintf(w, "%s\t%s\t%s\n", f.Verdict, f.About, f.Says)
+			}
 		}
 		_ = w.Flush()
+		if !named {
+			fmt.Fprintf(a.stdout, "%s in order; --all names them\n", counted(fine, "thing is", "things are"))
+		}
 	}
 	for _, code := range []int{exitConfig, exitEnvironment} {
 		if failed[code] > 0 {

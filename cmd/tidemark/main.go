@@ -13,7 +13,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"strings"
 	"syscall"
 	_ "time/tzdata" // time zones work where the system has no database of them
 
@@ -59,7 +58,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends the program at once, plugins with it
 	err := root.ExecuteContext(ctx)
-	return app.tell(err)
+	return app.tell(ownWords(err))
 }
 
 // app is what the verbs share.
@@ -67,18 +66,6 @@ type app struct {
 	stdout, stderr io.Writer
 	json           bool
 	pluginDirs     []string
-}
-
-// knownVerb refuses words that are no verb, and names those that are nearly so.
-func knownVerb(cmd *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return nil
-	}
-	near := cmd.SuggestionsFor(args[0])
-	if len(near) == 0 {
-		return fmt.Errorf("unknown command %q; `%s --help` lists them", args[0], cmd.CommandPath())
-	}
-	return fmt.Errorf("unknown command %q; did you mean %s?", args[0], strings.Join(near, " or "))
 }
 
 func (a *app) root() *cobra.Command {
@@ -102,6 +89,7 @@ func (a *app) root() *cobra.Command {
 	root.AddCommand(a.statusCommand(), a.topCommand(), a.tapCommand(), a.pipelinesCommand(), a.doctorCommand())
 	root.AddCommand(a.genCommand(), a.benchCommand())
 	root.AddCommand(a.benchParts()...)
+	explainUsage(root)
 	return root
 }
 
@@ -117,9 +105,6 @@ func (a *app) tell(err error) int {
 		if withCode.silent {
 			return code
 		}
-	} else if text := err.Error(); strings.HasPrefix(text, "unknown command") || strings.Contains(text, "arg(s)") || strings.HasPrefix(text, "required flag(s)") ||
-		strings.HasPrefix(text, "if any flags in the group") {
-		code = exitConfig
 	}
 	var problems *problem.Errors
 	switch {

@@ -45,12 +45,21 @@ func (a *app) pluginsNew(ctx context.Context, kindText, name string, o newOption
 	if err != nil {
 		return err
 	}
+	if !scaffold.ValidName(strings.ReplaceAll(name, "-", "_")) {
+		return &exitError{code: exitConfig, err: fmt.Errorf("%q: %w", name, scaffold.ErrName)}
+	}
+	if kind != sdk.KindAssigner && o.style != string(sdk.Periodic) {
+		return &exitError{code: exitConfig, err: fmt.Errorf("--style is for assigners, not for a %s", kind)}
+	}
 	s := scaffold.Settings{Kind: kind, Name: strings.ReplaceAll(name, "-", "_"), Style: sdk.Style(o.style), Dir: o.dir}
 	if kind == sdk.KindAssigner && !slices.Contains(scaffold.Styles(), s.Style) {
 		return &exitError{code: exitConfig, err: fmt.Errorf("%q is no style of assigner; the styles are periodic, punctuated and marker", o.style)}
 	}
 	if s.Dir == "" {
 		s.Dir = s.Executable()
+	}
+	if there, _ := os.ReadDir(s.Dir); len(there) > 0 { // before anything that takes longer to mend
+		return &exitError{code: exitConfig, err: fmt.Errorf("%s: %w", s.Dir, scaffold.ErrNotEmpty)}
 	}
 	if s.SDK, err = whichSDK(o.sdk, readBuildInfo().Version); err != nil {
 		return &exitError{code: exitConfig, err: err}

@@ -16,6 +16,7 @@ import (
 	"github.com/tidemark-stream/tidemark/cmd/tidemark/internal/heap"
 	"github.com/tidemark-stream/tidemark/daemon/clock"
 	"github.com/tidemark-stream/tidemark/daemon/pipeline"
+	"github.com/tidemark-stream/tidemark/daemon/plan"
 	"github.com/tidemark-stream/tidemark/state"
 )
 
@@ -85,19 +86,26 @@ func (a *app) run(ctx context.Context, files []string, o runOptions) error {
 		defer os.RemoveAll(dir)
 	}
 	var pipelines []*pipeline.Pipeline
+	var plans []*plan.Plan
 	names := map[string]string{}
 	for _, file := range files {
 		p, view, err := a.load(h, file)
 		if err != nil {
 			return err
 		}
-		if other, twice := names[p.Name]; twice {
+		if other, twice := names[p.Name]; twice && other == file {
+			return &exitError{code: exitConfig, err: fmt.Errorf("%s is given twice", file)}
+		} else if twice {
 			return &exitError{code: exitConfig, err: fmt.Errorf("%s and %s are both named %q; give one of them another name in [pipeline]", other, file, p.Name)}
 		}
 		names[p.Name] = file
+		plans = append(plans, p)
 		pipelines = append(pipelines, pipeline.New(p, pipeline.Settings{
 			Clock: clock.System(), Plugins: view, StateDir: filepath.Join(dir, p.Name), Ephemeral: o.state == "", Foreground: true, Log: log.With("pipeline", p.Name), StopTimeout: o.stop, AllowReset: o.reset,
 		}))
+	}
+	if err := o.checkReset(plans); err != nil {
+		return err
 	}
 	errs := make([]error, len(pipelines))
 	var wait sync.WaitGroup
@@ -118,7 +126,7 @@ func (a *app) run(ctx context.Context, files []string, o runOptions) error {
 		}
 		if errs[i] == nil && o.state == "" {
 			if n := undelivered(s); n > 0 {
-				errs[i] = fmt.Errorf("%d results were not delivered, and go with the temporary state; with --state DIR the next run delivers them", n)
+				errs[i] = fmt.Errorf("%s not delivered, and lost with the temporary state; with --state DIR the next run delivers them", counted(n, "result was", "results were"))
 			}
 		}
 		var start *pipeline.StartError
@@ -159,7 +167,7 @@ func (o *runOptions) check(cmd *cobra.Command) error {
 	if cmd.Flags().Changed("state") && o.state == "" {
 		return &exitError{code: exitConfig, err: errors.New("--state is empty; name a directory, or leave it out for a temporary one")}
 	}
-	return nil
+	return notAFile(o.state)
 }
 
 // classify gives a failure its exit code: what the environment did wrong is 3.
@@ -182,8 +190,9 @@ func (a *app) summary(s pipeline.Summary, failed bool) {
 		a.errPrint(s)
 		return
 	}
-	fmt.Fprintf(a.stderr, "%s: %s records in, %s windows fired, %s results, %s late, %s dead-lettered, %.2f s, %s records/s\n",
-		s.Pipeline, grouped(s.In), grouped(s.Firings), grouped(s.Results), grouped(s.Late), grouped(s.DeadLetters), s.Seconds, grouped(int64(s.PerSecond)))
+	fmt.Fprintf(a.stderr, "%s: %s in, %s fired, %s, %s late, %s dead-lettered, %.2f s, %s/s\n",
+		s.Pipeline, counted(s.In, "record", "records"), counted(s.Firings, "window", "windows"), counted(s.Results, "result", "results"),
+		grouped(s.Late), grouped(s.DeadLetters), s.Seconds, counted(int64(s.PerSecond), "record", "records"))
 	for _, b := range s.Balance {
 		rest := ""
 		if n := b.UnderWay(); failed && n > 0 {

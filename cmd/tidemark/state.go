@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"slices"
 	"sort"
@@ -118,11 +119,7 @@ func (a *app) stateOf(ctx context.Context, dir, name, part string) error {
 			}
 		})
 	}
-	return a.table(r.positions, "SOURCE\tPARTITION\tPOSITION\tENDED", func(w io.Writer) {
-		for _, r := range r.positions {
-			fmt.Fprintf(w, "%s\t%s\t%s\t%t\n", r.Source, r.Partition, printable(r.Position), r.Ended)
-		}
-	})
+	return a.positions(r.positions)
 }
 
 // table prints rows: as JSON, or under a heading.
@@ -135,16 +132,6 @@ func (a *app) table(rows any, heading string, write func(w io.Writer)) error {
 	fmt.Fprintln(w, heading)
 	write(w)
 	return w.Flush()
-}
-
-// printable shows a position, which only its source can read: as text where it is text.
-func printable(p []byte) string {
-	for _, c := range p {
-		if c < ' ' || c > '~' {
-			return fmt.Sprintf("%x", p)
-		}
-	}
-	return string(p)
 }
 
 func sortedKeys[V any](m map[string]V) []string {
@@ -214,7 +201,7 @@ func (a *app) savepointCreate(ctx context.Context, dir, name, to, note string) e
 		a.print(m)
 		return nil
 	}
-	fmt.Fprintf(a.stdout, "%s: checkpoint %v of %s, %d files, %d bytes\n", to, m.About["checkpoint"], m.Pipeline, len(m.Files), m.Size())
+	fmt.Fprintf(a.stdout, "%s: checkpoint %v of %s, %s, %s\n", to, m.About["checkpoint"], m.Pipeline, counted(len(m.Files), "file", "files"), counted(m.Size(), "byte", "bytes"))
 	return nil
 }
 
@@ -238,6 +225,9 @@ func saveStopped(path, to, note string) (*state.Manifest, error) {
 }
 
 func (a *app) savepointList(dir string) error {
+	if _, err := os.ReadDir(dir); err != nil { // what is listed is told apart from what is not there
+		return &exitError{code: exitEnvironment, err: fmt.Errorf("directory of savepoints: %w", err)}
+	}
 	all, err := state.ListSavepoints(vfs.Default, dir)
 	if err != nil {
 		return classify(err)
@@ -247,6 +237,10 @@ func (a *app) savepointList(dir string) error {
 			all = map[string]*state.Manifest{}
 		}
 		a.print(all)
+		return nil
+	}
+	if len(all) == 0 {
+		fmt.Fprintf(a.stdout, "there is no savepoint in %s\n", dir)
 		return nil
 	}
 	w := tabwriter.NewWriter(a.stdout, 0, 4, 2, ' ', 0)

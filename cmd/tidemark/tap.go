@@ -9,6 +9,7 @@ import (
 
 	"github.com/tidemark-stream/tidemark/daemon/admin/api"
 	"github.com/tidemark-stream/tidemark/daemon/pipeline"
+	"github.com/tidemark-stream/tidemark/sdk/batch"
 )
 
 func (a *app) tapCommand() *cobra.Command {
@@ -43,6 +44,8 @@ func (a *app) tap(ctx context.Context, c *api.Client, name, component string, ra
 				return err
 			}
 			fmt.Fprintf(a.stdout, "%s\n", text)
+		} else if row.EventTime == batch.NoTimestamp { // at sinks: the row says its times itself
+			fmt.Fprintln(a.stdout, row.Row)
 		} else {
 			fmt.Fprintf(a.stdout, "%s  %s\n", row.EventTime, row.Row)
 		}

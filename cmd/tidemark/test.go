@@ -90,11 +90,11 @@ func (a *app) test(ctx context.Context, args []string, o testOptions) error {
 	case a.json:
 		a.print(map[string]any{"files": results, "cases": cases, "failed": failed})
 	default:
-		fmt.Fprintf(a.stdout, "%d of %d cases passed (%s)\n", cases-failed, cases, time.Since(begun).Round(time.Millisecond))
+		fmt.Fprintf(a.stdout, "%d of %s passed (%s)\n", cases-failed, counted(cases, "case", "cases"), time.Since(begun).Round(time.Millisecond))
 	}
 	switch {
 	case failed > 0:
-		return &exitError{code: exitFailed, err: fmt.Errorf("%d of %d cases failed", failed, cases), silent: true}
+		return &exitError{code: exitFailed, err: fmt.Errorf("%d of %s failed", failed, counted(cases, "case", "cases")), silent: true}
 	case cases == 0:
 		return &exitError{code: exitConfig, err: fmt.Errorf("no case has a name that matches %q", o.only)}
 	}

@@ -9,6 +9,7 @@ import (
 	"net/http/pprof"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/tidemark-stream/tidemark/daemon/admin/api"
@@ -51,15 +52,33 @@ func (s *Server) routes() http.Handler {
 // named finds the pipeline that the path names.
 func (s *Server) named(f func(w http.ResponseWriter, r *http.Request, p Pipeline)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		all, _ := s.set.Daemon.Pipelines()
+		all, refused := s.set.Daemon.Pipelines()
 		for _, p := range all {
 			if p.Name() == r.PathValue("name") {
 				f(w, r, p)
 				return
 			}
 		}
-		refuse(w, http.StatusNotFound, api.NotFound, fmt.Sprintf("the daemon has no pipeline %q", r.PathValue("name")))
+		refuse(w, http.StatusNotFound, api.NotFound, NoPipeline(r.PathValue("name"), refused))
 	}
+}
+
+// NoPipeline says that the daemon has no pipeline of that name, and why, where a file that is called like it was refused.
+func NoPipeline(name string, refused []api.Refused) string {
+	text := fmt.Sprintf("the daemon has no pipeline %q", name)
+	var others []string
+	for _, f := range refused {
+		if strings.TrimSuffix(filepath.Base(f.File), ".toml") == name {
+			return fmt.Sprintf("%s, because its file was refused: %s; mend the file and reload the daemon", text, f.Why)
+		}
+		if !f.Running {
+			others = append(others, f.File)
+		}
+	}
+	if len(others) > 0 {
+		text += "; refused were " + strings.Join(others, ", ")
+	}
+	return text
 }
 
 func (s *Server) status(w http.ResponseWriter, r *http.Request) {

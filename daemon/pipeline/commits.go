@@ -15,6 +15,7 @@ type CheckpointSummary struct {
 	Max      float64 `json:"max_ms"`
 	Barriers float64 `json:"barriers_max_ms"` // the longest that a barrier was on its way
 	Last     *Commit `json:"last,omitempty"`  // nil: there was none yet
+	From     *Commit `json:"from,omitempty"`  // that an earlier run has left, and this one went on from; nil: it began anew
 }
 
 // Commit is a commit of a pipeline's state.
@@ -30,6 +31,7 @@ type commitStats struct {
 	bytes    int64
 	barriers time.Duration
 	newest   Commit
+	from     *Commit
 	sum      time.Duration
 	took     durations
 }
@@ -48,7 +50,7 @@ func (s *commitStats) summary() CheckpointSummary {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	out := CheckpointSummary{
-		Count: s.count, Bytes: s.bytes, P50: millis(s.took.quantile(0.5)), Max: millis(s.took.longest), Barriers: millis(s.barriers),
+		From: s.from, Count: s.count, Bytes: s.bytes, P50: millis(s.took.quantile(0.5)), Max: millis(s.took.longest), Barriers: millis(s.barriers),
 	}
 	if c := s.newest; c.Number > 0 {
 		out.Last = &c
@@ -60,8 +62,12 @@ func (s *commitStats) summary() CheckpointSummary {
 func (s *commitStats) resume(c Commit) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if c.Number > 0 {
-		s.newest = c
+	if c.Number == 0 {
+		return
+	}
+	s.newest = c
+	if s.count == 0 && s.from == nil { // not this run's own
+		s.from = &c
 	}
 }
 

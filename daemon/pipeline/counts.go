@@ -179,6 +179,9 @@ func (s *Summary) count(a *attempt) {
 		c := a.counts.step(st.Name)
 		e.In, e.Out, e.Filtered, e.Rejected = e.In+c.In.Load(), e.Out+c.Out.Load(), e.Filtered+c.Filtered.Load(), e.Rejected+c.Rejected.Load()
 		s.Filtered, s.Rejected = s.Filtered+c.Filtered.Load(), s.Rejected+c.Rejected.Load()
+		if st.Fold != nil { // a plugin gives more or fewer results than there were windows
+			s.Results += c.Out.Load() - c.In.Load()
+		}
 		n := a.stages[st.Name]
 		if n == nil || n.stage == nil {
 			continue
@@ -236,6 +239,9 @@ func boundInUse(s *plan.Source) time.Duration {
 // Remarks are sentences about what deserves attention.
 func (s *Summary) Remarks() []string {
 	var out []string
+	if from := s.Checkpoints.From; s.In == 0 && from != nil {
+		out = append(out, fmt.Sprintf("nothing new has come since the run before, whose last commit was number %d at %s", from.Number, from.At.UTC().Format(time.RFC3339)))
+	}
 	if s.Restarts > 0 {
 		out = append(out, fmt.Sprintf("restarted %s: what had been read since the last commit was read again, and is counted again in the first line; the accounts are those since the restart", counted(int64(s.Restarts), "time", "times")))
 	}

@@ -44,6 +44,9 @@ var (
 
 var nameRule = regexp.MustCompile(`^[a-z][a-z0-9]*(_[a-z0-9]+)*$`)
 
+// ValidName says whether a plugin may be called so.
+func ValidName(name string) bool { return nameRule.MatchString(name) }
+
 // Styles lists the styles of assigners.
 func Styles() []wire.Style { return []wire.Style{wire.Periodic, wire.Punctuated, wire.Marker} }
 
@@ -53,7 +56,7 @@ func (s Settings) Executable() string { return fmt.Sprintf("tidemark-%s-%s", s.K
 // Write writes the module and returns the names of its files, in order. A folder with files in it is not touched. After another error
 // the folder may hold a part of them.
 func Write(s Settings) ([]string, error) {
-	if !nameRule.MatchString(s.Name) {
+	if !ValidName(s.Name) {
 		return nil, fmt.Errorf("%q: %w", s.Name, ErrName)
 	}
 	files, err := s.render()
