@@ -163,12 +163,13 @@ made at once and costs little room. A pipeline that a daemon runs goes on meanwh
 	_, _ = create.MarkFlagRequired("state"), create.MarkFlagRequired("to")
 	ls := &cobra.Command{Use: "ls DIR", Short: "List the savepoints in a directory", Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error { return a.savepointList(args[0]) }}
-	var into string
+	var into, sinks string
 	restore := &cobra.Command{Use: "restore SAVEPOINT --state DIR [PIPELINE]", Short: "Make a pipeline's state of a savepoint", Args: cobra.RangeArgs(1, 2),
 		RunE: func(_ *cobra.Command, args []string) error {
-			return a.savepointRestore(args[0], into, strings.Join(args[1:], ""))
+			return a.savepointRestore(args[0], into, strings.Join(args[1:], ""), checkpoint.Sinks(sinks))
 		}}
 	restore.Flags().StringVar(&into, "state", "", "state directory to restore into")
+	restore.Flags().StringVar(&sinks, "sinks", string(checkpoint.Exact), "rows that sinks have taken: exact (none comes again, and a sink that is ahead of the savepoint is refused), skip (what it is ahead is left out when it comes again) or again (they come again as new rows)")
 	_ = restore.MarkFlagRequired("state")
 	cmd.AddCommand(create, ls, restore)
 	return cmd
@@ -252,7 +253,10 @@ func (a *app) savepointList(dir string) error {
 	return w.Flush()
 }
 
-func (a *app) savepointRestore(savepoint, dir, name string) error {
+func (a *app) savepointRestore(savepoint, dir, name string, sinks checkpoint.Sinks) error {
+	if !slices.Contains(checkpoint.AllSinks(), sinks) {
+		return &exitError{code: exitConfig, err: fmt.Errorf("--sinks is exact, skip or again, and not %q", sinks)}
+	}
 	m, err := state.ReadManifest(vfs.Default, savepoint)
 	if err != nil {
 		return classify(err)
@@ -275,7 +279,7 @@ func (a *app) savepointRestore(savepoint, dir, name string) error {
 	if err != nil {
 		return classify(err)
 	}
-	_, err = checkpoint.Renew(context.Background(), s)
+	err = checkpoint.Renew(context.Background(), s, sinks)
 	if err = errors.Join(err, s.Close()); err != nil {
 		return classify(err)
 	}

@@ -323,18 +323,29 @@ func FuzzRecords(f *testing.F) {
 	})
 }
 
-func TestARenewedStoreHasAnotherNameAndTheSameState(t *testing.T) {
+func TestARestoredStoreHasTheSameStateAndTheNamesThatWereChosen(t *testing.T) {
+	for sinks, same := range map[Sinks]bool{Exact: true, Skip: true, Again: false} {
+		store := openStore(t, vfs.NewMem())
+		l, before := openLog(t, store, clock.NewVirtual(epoch))
+		require.Equal(t, l.StoreID(true), l.StoreID(false), "at first there is one name")
+		_, err := l.Commit(bg, &Cut{Snapshot: clicks("42")})
+		require.NoError(t, err)
+		require.NoError(t, Renew(bg, store, sinks))
+		l, after := openLog(t, store, clock.NewVirtual(epoch))
+		require.Equal(t, same, before.StoreID == l.StoreID(true), "%s: sinks with books", sinks)
+		require.NotEqual(t, before.StoreID, l.StoreID(false), "%s: sinks without", sinks)
+		require.Equal(t, sinks == Skip, after.Skip)
+		require.Equal(t, clicks("42"), after.Snapshot)
+		require.EqualValues(t, 1, after.Number)
+		books, others := l.StoreID(true), l.StoreID(false)
+
+		require.NoError(t, l.SinksAsked(bg))
+		l, after = openLog(t, store, clock.NewVirtual(epoch))
+		require.False(t, after.Skip, "they are asked once")
+		require.Equal(t, []string{books, others}, []string{l.StoreID(true), l.StoreID(false)})
+		require.NoError(t, store.Close())
+	}
 	store := openStore(t, vfs.NewMem())
 	defer store.Close()
-	l, before := openLog(t, store, clock.NewVirtual(epoch))
-	_, err := l.Commit(bg, &Cut{Snapshot: clicks("42")})
-	require.NoError(t, err)
-	id, err := Renew(bg, store)
-	require.NoError(t, err)
-	after, err := Read(store)
-	require.NoError(t, err)
-	require.Equal(t, id, after.StoreID)
-	require.NotEqual(t, before.StoreID, id)
-	require.Equal(t, clicks("42"), after.Snapshot)
-	require.EqualValues(t, 1, after.Number)
+	require.ErrorContains(t, Renew(bg, store, "never"), "never")
 }

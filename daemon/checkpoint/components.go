@@ -139,5 +139,5 @@ func drop(d *state.Delta, s *State, component string, was Component) {
 
 // sinkRecords is what the names begin with that package deliver keeps a sink's records under. The outbox was no run at first.
 func sinkRecords(sink string) []keys.Name {
-	return []keys.Name{name("sink", sink), keys.Run("outbox").Text(sink), name("outbox", sink), name("refused", sink)}
+	return []keys.Name{name("sink", sink), keys.Run("outbox").Text(sink), name("outbox", sink), name("refused", sink), name("skip", sink)}
 }

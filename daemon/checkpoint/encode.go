@@ -15,6 +15,7 @@ import (
 //	"source", source                     version | watermark | guard
 //	"partition", source, partition       version | flags | watermark | position | header | assigner [| marks]
 //	"stage", stage                       version | watermark | valve
+//	"restored"                           version | flags (1 = skip) | id for sinks without books
 //	"component", name                    version | kind | operator | shape | words
 //
 // Numbers are varints, bytes have their length before them (uvarint). Each kind of record has a version of its own; a new layout gets a
@@ -29,6 +30,7 @@ const (
 	kindPartition    = "partition"
 	kindStage        = "stage"
 	kindComponent    = "component"
+	kindRestored     = "restored"
 	damagedRecordFix = "restore a savepoint with `tidemark savepoint restore`"
 )
 

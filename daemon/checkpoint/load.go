@@ -16,6 +16,8 @@ type State struct {
 	Number     uint64 // of the commit, counting from 1; 0: there was none yet
 	Time       int64  // when it was made, processing time in ms
 	StoreID    string // random, made with the first commit: what a sink keeps its books under
+	KeyID      string // the same for sinks that keep none; another one once a savepoint was restored
+	Skip       bool   // it was restored so that rows which its sinks hold already are left out, and they have not been asked yet
 	Snapshot   Snapshot
 	Components map[string]Component
 }
@@ -33,6 +35,12 @@ func Read(store Reader) (*State, error) {
 			return nil, damaged(store, name(kindCheckpoint), err)
 		}
 		s.Number, s.Time, s.StoreID = h.number, h.time, h.id
+	}
+	if s.KeyID, s.Skip, err = readRestored(store); err != nil {
+		return nil, err
+	}
+	if s.KeyID == "" {
+		s.KeyID = s.StoreID
 	}
 	err = scan(store, kindSource, 1, func(parts []string, value []byte) (err error) {
 		s.Snapshot.Sources[parts[0]], err = decodeSource(value)

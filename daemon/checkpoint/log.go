@@ -53,6 +53,7 @@ type Log struct {
 	// in the store, as of the last commit
 	number  uint64
 	id      string
+	keyID   string            // for sinks that keep no books
 	written map[string][]byte // records by name, as they stand there
 	begun   bool              // a commit of this Log stands there; before that, Apply may have removed records
 
@@ -72,10 +73,14 @@ func Open(set Settings) (*Log, *State, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	l := &Log{set: set, number: s.Number, id: s.StoreID, written: map[string][]byte{}}
+	l := &Log{set: set, number: s.Number, id: s.StoreID, keyID: s.KeyID, written: map[string][]byte{}}
 	if l.id == "" {
 		l.id = rand.Text()
 		s.StoreID = l.id
+	}
+	if l.keyID == "" {
+		l.keyID = l.id
+		s.KeyID = l.id
 	}
 	for n, v := range records(s.Snapshot) {
 		l.written[n] = v
@@ -231,9 +236,6 @@ func (l *Log) Gate(ctx context.Context) error {
 	return nil
 }
 
-// StoreID names the store for sinks' books.
-func (l *Log) StoreID() string { return l.id }
-
 // Pace is how long to wait from the end of a commit to the next request: interval, stretched so that commits take no more than about a
 // quarter of the time, and further while the database is falling behind; at most longest.
 func Pace(interval, longest time.Duration, last Stats, limits int) time.Duration {
@@ -242,18 +244,4 @@ func Pace(interval, longest time.Duration, last Stats, limits int) time.Duration
 		pause = max(pause, 2*interval)
 	}
 	return min(pause, max(longest, interval))
-}
-
-// Renew gives a store a new name, as a restored savepoint needs: sinks that keep books take its rows as new ones instead of finding
-// themselves ahead of it. It returns the new name.
-func Renew(ctx context.Context, store *state.Store) (string, error) {
-	s, err := Read(store)
-	if err != nil {
-		return "", err
-	}
-	id := rand.Text()
-	var d state.Delta
-	d.Put(name(kindCheckpoint), head{s.Number, s.Time, id}.encode())
-	_, err = store.Commit(ctx, &d)
-	return id, err
 }

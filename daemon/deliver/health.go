@@ -32,8 +32,9 @@ type Status struct {
 func (o *Outbox) Status() Status {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	taken := min(o.acked, o.next-1) // rows that are left out are with the sink already
 	s := Status{
-		Next: o.next, Taken: o.acked, Waiting: o.next - 1 - o.acked, Memory: o.memory,
+		Next: o.next, Taken: taken, Waiting: o.next - 1 - taken, Memory: o.memory,
 		LastSuccess: o.health.success, FailingSince: o.health.since, Failures: o.health.failures, Error: o.health.err,
 	}
 	for _, c := range o.chunks {

@@ -84,13 +84,25 @@ func (o *Outbox) ask(ctx context.Context) error {
 			Hint:    "mend the sink's record of the last row, or the plugin's LastDelivered, which counts rows from 1",
 		}
 	}
+	ahead := number >= o.next && o.set.ExactlyOnce && !o.set.rejoin
+	if ahead {
+		ok, err := o.maySkip(ctx, number)
+		if err != nil {
+			return err
+		}
+		if ok {
+			o.skip(number)
+			return nil
+		}
+	}
 	switch {
-	case number >= o.next && o.set.ExactlyOnce && !o.set.rejoin:
+	case ahead:
 		// Only what is committed was ever delivered, so commits are missing. The rows that come now are perhaps not the same ones.
 		return &state.Error{
 			Kind: state.Incompatible, Path: o.set.Store.Dir(),
 			Summary: fmt.Sprintf("the sink %s holds rows up to number %d, but the state knows of %d only: the state is older than the sink", o.set.Name, number, o.next-1),
-			Hint:    "bring back the newer state; or begin with a new state directory, whose rows the sink will take as new ones",
+			Hint: "bring back the newer state; or, if this one was restored, restore it once more, with --sinks again (the sink gets the rows again, as new ones) " +
+				"or --sinks skip (they are left out up to that number, which is right where the same rows come in the same order)",
 		}
 	case number >= o.next:
 		// Rows that were delivered before their commit come again, under new numbers, since they need not be the same ones.

@@ -43,6 +43,9 @@ type Settings struct {
 	// answered, nobody has noted it) and "deliver.ahead" (rows were written before their checkpoint). May be nil.
 	Hook func(place string)
 
+	// Skip leaves out the rows that the sink holds and the state does not know of, see skip.go.
+	Skip bool
+
 	rejoin bool // a sink that is ahead of the state is followed, not refused
 }
 
@@ -98,7 +101,8 @@ type Outbox struct {
 	chunks      []*chunk          // with rows that the sink has not taken, oldest first
 	next        uint64            // number of the next row
 	deliverable uint64            // rows below may be delivered
-	acked       uint64            // the sink has taken all rows up to this number
+	acked       uint64            // the sink has taken all rows up to this number; beyond next-1 while rows are left out
+	skipTo      uint64            // rows up to this number are left out; 0: none
 	sent        uint64            // rows up to this number are with it, or on their way
 	early       map[uint64]uint64 // taken before those in front of them: number of the first row to how many
 	given       uint64            // the store has given up all chunks that begin up to this number
@@ -121,6 +125,12 @@ func (o *Outbox) Append(b *batch.Batch) error {
 		return nil
 	}
 	o.mu.Lock()
+	if o.next+uint64(b.N)-1 <= o.acked { // only while rows are left out
+		o.next += uint64(b.N)
+		o.mu.Unlock()
+		b.Release()
+		return nil
+	}
 	size := footprint(b)
 	if last := o.last(); last != nil && !last.closed && last.batch != nil && last.rows+b.N <= o.set.BatchRows &&
 		last.bytes+size <= o.set.BatchBytes && joins(last.batch, b) {

@@ -56,6 +56,10 @@ func (p *Part) Contribute(d *state.Delta) {
 		o.sweeps--
 		d.RemoveRange(refusedName(o.set.Name, 0), refusedName(o.set.Name, o.recorded+1))
 	}
+	if o.skipTo > 0 && p.next > o.skipTo {
+		d.Remove(skipName(o.set.Name))
+		o.skipTo = 0
+	}
 	p.acked = r.acked
 	d.Put(sinkName(o.set.Name), r.encode())
 }

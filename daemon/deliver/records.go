@@ -14,6 +14,7 @@ import (
 //	"sink", name            version | next number | taken up to | chunks | each: rows, bytes      uvarints; the chunks not yet taken, oldest first
 //	"refused", name, number   the dead letter of a row that the sink refuses, nothing once the letter has joined the others (see Letters);
 //	                        gone when the sink is past the row
+//	"skip", name            version | number up to which rows are left out, after a savepoint was restored; see skip.go
 //	run "outbox", name, first   a chunk of rows, see codec.go; those that the record does not name are of a checkpoint that never was
 const (
 	// 1 was the first one. 2: chunks are a run (see keys.Run), which the database need not compact; see upgrade.go.
@@ -21,6 +22,7 @@ const (
 	kindSink      = "sink"
 	kindOutbox    = "outbox"
 	kindRefused   = "refused"
+	kindSkip      = "skip"
 )
 
 var errRecord = errors.New("damaged record")

@@ -11,6 +11,7 @@ import (
 	"github.com/tidemark-stream/tidemark/daemon/deliver"
 	"github.com/tidemark-stream/tidemark/daemon/failpoint"
 	"github.com/tidemark-stream/tidemark/daemon/plan"
+	"github.com/tidemark-stream/tidemark/sdk"
 	"github.com/tidemark-stream/tidemark/sdk/batch"
 	"github.com/tidemark-stream/tidemark/sdk/wire"
 	"github.com/tidemark-stream/tidemark/state/deadletter"
@@ -39,6 +40,9 @@ func (a *attempt) openSinks(ctx context.Context) error {
 			return fmt.Errorf("sink %s: %w", s.Name, lasting(err))
 		}
 	}
+	if a.restored.Skip {
+		return a.log.SinksAsked(a.ctx)
+	}
 	return nil
 }
 
@@ -47,7 +51,7 @@ func (a *attempt) openSink(ctx context.Context, s *plan.Sink) error {
 	var sinks []wire.Sink // calls of a sink come one at a time, so each delivery at the same time has one of its own
 	for range max(1, s.MaxInFlight) {
 		sink, err := a.p.set.Plugins.OpenSink(ctx, wire.SinkOpen{
-			Plugin: s.Plugin.Name, Options: s.Plugin.Options, Place: wire.Place{Pipeline: a.plan.Name, Component: s.Name, Store: a.log.StoreID()},
+			Plugin: s.Plugin.Name, Options: s.Plugin.Options, Place: wire.Place{Pipeline: a.plan.Name, Component: s.Name, Store: a.log.StoreID(s.Capability == sdk.Transactional)},
 		}, isolation(s.Plugin.Isolation))
 		if err != nil {
 			return err
@@ -60,6 +64,7 @@ func (a *attempt) openSink(ctx context.Context, s *plan.Sink) error {
 		Refused:   a.refusedBySink(s),
 		Wanted:    a.coord.want,
 		Hook:      failpoint.Hit,
+		Skip:      a.restored.Skip,
 		BatchRows: s.Batch.Rows, BatchBytes: s.Batch.Bytes, Linger: s.Batch.Linger,
 		Retry: deliver.Retry{Backoff: s.Retry.Backoff, MaxBackoff: s.Retry.MaxBackoff, Attempts: s.Retry.MaxAttempts, Timeout: s.Retry.Timeout},
 	})
