@@ -8,18 +8,20 @@ const chunkSize = 256 << 10
 
 var chunkPool = sync.Pool{New: func() any { b := make([]byte, 0, chunkSize); return &b }}
 
-// largePools keep chunks for single pieces that no other chunk has room for, by their size: from twice chunkSize up, doubled each time.
+// largePools keep chunks for single pieces that no other chunk has room for, by their size: four sizes to each doubling, from chunkSize up.
 // Rows on their way to a sink come in such pieces, and new memory would be cleared for each.
-var largePools [4]sync.Pool
+var largePools [16]sync.Pool
 
 // largeClass is the pool for n bytes, and their size; no pool has that much when class is negative.
 func largeClass(n int) (class, size int) {
-	size = 2 * chunkSize
-	for class := range largePools {
-		if n <= size {
-			return class, size
+	base := chunkSize
+	for class := 0; class < len(largePools); class += 4 {
+		for step := 1; step <= 4; step++ {
+			if size = base + step*base/4; n <= size {
+				return class + step - 1, size
+			}
 		}
-		size *= 2
+		base *= 2
 	}
 	return -1, n
 }

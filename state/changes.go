@@ -34,29 +34,38 @@ type pane struct {
 // cursor walks over one Delta's changes in the order of their keys.
 type cursor struct {
 	delta *Delta
-	items []item
-	base  int // number of changes of the Deltas before this one
+	items []item // nil: the changes are in order as they are
+	next  int    // place of the head in that order
+	base  int    // number of changes of the Deltas before this one
 
-	warm    int  // items[:warm] were touched
+	warm    int  // so many from the head on were touched
 	touched byte // makes the touching count
 }
 
-func (c *cursor) head() *change { return &c.delta.changes[c.items[0].ref] }
+// ref is the number of the change at the head.
+func (c *cursor) ref() int {
+	if c.items == nil {
+		return c.next
+	}
+	return int(c.items[c.next].ref)
+}
+
+func (c *cursor) head() *change { return &c.delta.changes[c.ref()] }
 
 // advance goes to the next change; false means that there is none.
 //
 // Going through a large Delta in the order of hashes means a cache miss for each change and another for its bytes. Touching them
 // some dozens at a time, with nothing else in between, lets the processor wait for many of them at once.
 func (c *cursor) advance() bool {
-	c.items = c.items[1:]
-	if c.warm--; c.warm <= 0 {
+	c.next++
+	if c.warm--; c.warm <= 0 && c.items != nil {
 		c.touch()
 	}
-	return len(c.items) > 0
+	return c.next < len(c.delta.changes)
 }
 
 func (c *cursor) touch() {
-	ahead := c.items[:min(64, len(c.items))]
+	ahead := c.items[c.next:min(c.next+64, len(c.items))]
 	sum := byte(0)
 	for _, it := range ahead {
 		sum += byte(c.delta.changes[it.ref].op)
@@ -75,7 +84,13 @@ func collect(deltas []*Delta, sorters []sorter, folds *folds) *changeSet {
 	cursors := make([]cursor, len(deltas))
 	var wg sync.WaitGroup
 	for i, d := range deltas {
-		wg.Go(func() { cursors[i] = cursor{delta: d, items: sorters[i].order(d)} })
+		wg.Go(func() {
+			cursors[i] = cursor{delta: d}
+			if !d.inOrder() {
+				cursors[i].items = sorters[i].order(d)
+				cursors[i].touch()
+			}
+		})
 	}
 	wg.Wait()
 	base := 0
@@ -96,8 +111,7 @@ func collect(deltas []*Delta, sorters []sorter, folds *folds) *changeSet {
 			cs.resets[r.operator] = base + r.before
 		}
 		base += len(d.changes)
-		if len(cursors[i].items) > 0 {
-			cursors[i].touch()
+		if len(d.changes) > 0 {
 			cs.cursors = append(cs.cursors, cursors[i])
 		}
 		cs.bytes += d.Size()
@@ -236,7 +250,7 @@ func (cs *changeSet) next() (c *change, delta *Delta, position int) {
 		}
 	}
 	cur := &cs.cursors[best]
-	c, delta, position = cur.head(), cur.delta, cur.base+int(cur.items[0].ref)
+	c, delta, position = cur.head(), cur.delta, cur.base+cur.ref()
 	if !cur.advance() {
 		cs.cursors = slices.Delete(cs.cursors, best, best+1)
 	}

@@ -22,6 +22,17 @@ type sorter struct {
 	untold       uint // bits of the hash that the digits left out
 }
 
+// inOrder says that the changes are in the order of their keys as they came, as shards that keep their tables by hash hand them over. Then nothing
+// needs to be sorted, nor an index of them to be kept.
+func (d *Delta) inOrder() bool {
+	for i := 1; i < len(d.changes); i++ {
+		if d.compare(uint32(i-1), uint32(i)) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
 // order returns the changes of d in the order of their keys; changes of one key stay in the order they were made in. The result is
 // valid until the next call.
 //
@@ -39,17 +50,13 @@ func (s *sorter) order(d *Delta) []item {
 		return s.items
 	}
 	var hashes, times, operators uint64 // bits in which entries differ
-	first, sorted := &d.changes[0], true
+	first := &d.changes[0]
 	for i := range d.changes {
 		c := &d.changes[i]
 		hashes |= c.hash ^ first.hash
 		times |= c.time ^ first.time
 		operators |= uint64(c.operator ^ first.operator)
 		s.items[i] = item{digits: c.hash, ref: uint32(i)}
-		sorted = sorted && (i == 0 || d.compare(uint32(i-1), uint32(i)) <= 0)
-	}
-	if sorted { // as shards that keep their tables by hash hand it over
-		return s.items
 	}
 	s.spare = slices.Grow(s.spare[:0], n)[:n]
 	s.untold = s.field(hashes, bits.Len(uint(n))+8)

@@ -30,6 +30,8 @@ func TestRadixOrderIsTheOrderOfTheKeys(t *testing.T) {
 		slices.SortStableFunc(want, func(a, b uint32) int {
 			return slices.Compare(d.key(&d.changes[a]), d.key(&d.changes[b]))
 		})
+		ordered := slices.IsSortedFunc(want, func(a, b uint32) int { return int(a) - int(b) })
+		require.Equal(t, ordered, d.inOrder())
 		var s sorter
 		for range 2 { // the second time on used buffers
 			got := make([]uint32, 0, n)

@@ -175,9 +175,13 @@ func (p *panes) release(n *pane) {
 	// A pane that is to come begins with room for what the last ones needed and a little more; that shrinks slowly.
 	p.keys = max(n.table.n+n.table.n/8+paneRun, p.keys-p.keys/8)
 	p.ranges.join(n.table.groups())
-	if len(p.spare) < maxSpare {
-		p.spare = append(p.spare, n)
+	if len(p.spare) == maxSpare {
+		return
 	}
+	if cap(n.table.mem) > reusable((p.keys*7/4+1)*p.stride) {
+		n.table.mem = nil // nobody would use it
+	}
+	p.spare = append(p.spare, n)
 }
 
 // maxSpare is how many panes are kept to be used again. More than a few are free only after a jump of the watermark.

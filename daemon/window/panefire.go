@@ -37,6 +37,19 @@ func (f *firing) takeRun(t *table, e, most int) (next int) {
 	return e
 }
 
+// takeFirst lists about most of some entries, given in the order of their places, or a few more, and returns the others. The first of these has a free
+// slot before it, so the runs are in the order of hashes as those of takeRun are.
+func (f *firing) takeFirst(t *table, entries []uint32, most int) (rest []uint32) {
+	f.empty()
+	n := min(most, len(entries))
+	for n < len(entries) && t.mem[int(entries[n])-t.stride] != 0 {
+		n++
+	}
+	f.at = append(f.at, entries[:n]...)
+	f.sort(t)
+	return entries[n:]
+}
+
 // take lists some entries of a table.
 func (f *firing) take(t *table, entries []uint32) {
 	f.at = append(f.at[:0], entries...)

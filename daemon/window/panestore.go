@@ -22,7 +22,10 @@ const (
 	storedCount                // a count of late results follows
 )
 
-// Snapshot hands over the entries that have changed, in the order of time and nearly that of hashes: each with its whole accumulators, but
+// snapshotRun is about how many entries are brought into order together.
+const snapshotRun = 1024
+
+// Snapshot hands over the entries that have changed, in the order of time and hash, which is that of the store: each with its whole accumulators, but
 // for those of panes on disk, which are merged with what the store has. A pane that has gone without ever having been written leaves no
 // trace.
 func (p *panes) Snapshot(w StateWriter) {
@@ -33,7 +36,6 @@ func (p *panes) Snapshot(w StateWriter) {
 	d := &p.disk
 	d.held -= d.handed
 	d.handed = 0
-	var buf [inlineSize]byte
 	for _, n := range p.list {
 		t := &n.table
 		n.changed = len(t.dirty)
@@ -42,23 +44,9 @@ func (p *panes) Snapshot(w StateWriter) {
 		}
 		n.stored, d.pending = true, true
 		t.orderDirty()
-		for _, e := range t.dirty {
-			t.mem[e] &^= dirtyMark
-			tag, key := t.key(e, &buf)
-			p.encoded = append(append(p.encoded[:0], tag), key...)
-			size := len(p.encoded)
-			p.encoded = p.encode(p.encoded, t, e)
-			key, value := p.encoded[:size:size], p.encoded[size:]
-			if !n.spilled {
-				w.Set(n.span.Start, t.hashOf(t.mem, e), key, value)
-				continue
-			}
-			if t.mem[e]&wholeMark != 0 {
-				w.Set(n.span.Start, t.hashOf(t.mem, e), key, value)
-			} else {
-				w.Merge(n.span.Start, t.hashOf(t.mem, e), key, value)
-			}
-			d.handOver(key, value)
+		for rest := t.dirty; len(rest) > 0; {
+			rest = p.fired.takeFirst(t, rest, snapshotRun)
+			p.hand(w, n, &p.fired)
 		}
 		t.dirty = t.dirty[:0]
 		if n.spilled {
@@ -67,6 +55,28 @@ func (p *panes) Snapshot(w StateWriter) {
 	}
 	if d.short {
 		p.moveOut()
+	}
+}
+
+// hand gives entries of a pane to a snapshot.
+func (p *panes) hand(w StateWriter, n *pane, list *firing) {
+	t := &n.table
+	var buf [inlineSize]byte
+	for i, e := range list.at {
+		t.mem[e] &^= dirtyMark
+		tag, key := t.key(e, &buf)
+		p.encoded = append(append(p.encoded[:0], tag), key...)
+		size := len(p.encoded)
+		p.encoded = p.encode(p.encoded, t, e)
+		key, value := p.encoded[:size:size], p.encoded[size:]
+		if !n.spilled || t.mem[e]&wholeMark != 0 {
+			w.Set(n.span.Start, list.hash[i], key, value)
+		} else {
+			w.Merge(n.span.Start, list.hash[i], key, value)
+		}
+		if n.spilled {
+			p.disk.handOver(key, value)
+		}
 	}
 }
 

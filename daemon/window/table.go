@@ -162,7 +162,7 @@ func (t *table) shape(n int, r ranges, mem []uint64) {
 	if uint64(words) > math.MaxUint32 {
 		panic("window: the state of one pane in one shard has more than four billion words; use more shards")
 	}
-	if cap(mem) >= words && cap(mem) <= 8*words+1<<12 {
+	if cap(mem) >= words && cap(mem) <= reusable(words) {
 		mem = mem[:words]
 		clear(mem)
 	} else {
@@ -176,6 +176,18 @@ func (t *table) shape(n int, r ranges, mem []uint64) {
 	t.moves++
 	t.dirty, t.late = t.dirty[:0], t.late[:0]
 }
+
+// reusable is how much memory a table of so many words may have. Small ones are worth more in being there; of large ones, most of which have grown
+// by doubling, too much is too much.
+func reusable(words int) int {
+	if words >= largeWords {
+		return words + words/2
+	}
+	return min(8*words+1<<12, largeWords+largeWords/2)
+}
+
+// largeWords makes a table a large one: 8 MiB.
+const largeWords = 1 << 20
 
 // groups is about the range of the groups that the table has keys of.
 func (t *table) groups() ranges {
@@ -226,7 +238,11 @@ func (t *table) grow(n int, r ranges) {
 // reserve makes sure that n more keys find room; the caller holds no offsets.
 func (t *table) reserve(n int) {
 	if t.n+n > t.limit {
-		t.grow(max(2*t.n, t.n+n), t.ranges)
+		more := t.n
+		if len(t.mem) >= 2*largeWords {
+			more /= 2 // the memory that stays free is more than the copying is worth
+		}
+		t.grow(t.n+max(more, n), t.ranges)
 	}
 }
 
@@ -333,7 +349,7 @@ func (t *table) probe(at uint32, hash, header, lo, hi uint64, key []byte) (found
 
 // copy makes the table equal to another one. Marks are copied and mean nothing here.
 func (t *table) copy(src *table) {
-	if cap(t.mem) < len(src.mem) || cap(t.mem) > 8*len(src.mem)+1<<12 {
+	if cap(t.mem) < len(src.mem) || cap(t.mem) > reusable(len(src.mem)) {
 		t.mem = make([]uint64, len(src.mem))
 	}
 	t.mem = t.mem[:len(src.mem)]

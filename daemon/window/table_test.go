@@ -66,6 +66,13 @@ func TestTableIsAMap(t *testing.T) {
 			runs.at, runs.hash = append(runs.at, run.at...), append(runs.hash, run.hash...)
 		}
 		require.Equal(t, f, runs, "run by run")
+		tab.orderDirty()
+		runs.empty()
+		for rest := tab.dirty; len(rest) > 0; {
+			rest = run.takeFirst(&tab, rest, 1+r.IntN(20))
+			runs.at, runs.hash = append(runs.at, run.at...), append(runs.hash, run.hash...)
+		}
+		require.Equal(t, f, runs, "all have changed")
 		got := map[tableKey]uint64{}
 		var buf [inlineSize]byte
 		for i, e := range f.at {
