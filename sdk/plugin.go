@@ -88,6 +88,10 @@ func Output(fields ...FieldSpec) About { return func(d *Description) { d.Output 
 // what it brings. Positions mean nothing to such a source; Ack is not called.
 func NotReplayable() About { return func(d *Description) { d.NotReplayable = true } }
 
+// HoldsPartitions says that a source looks at [Partition.Held], or waits in [Partition.WaitWhileHeld], before it reads more of a partition: so
+// max_drift can keep its partitions together.
+func HoldsPartitions() About { return func(d *Description) { d.HoldsPartitions = true } }
+
 // Stateful says that an assigner or a transform remembers something that a checkpoint holds: it is a [Snapshotter]. It is for people who
 // read the description; what is snapshotted is decided by the methods alone.
 func Stateful() About { return func(d *Description) { d.Snapshots = true } }

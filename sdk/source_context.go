@@ -33,6 +33,10 @@ func (c *SourceContext[E]) Partition(name string) *Partition[E] {
 	return &Partition[E]{partition: p, w: w}
 }
 
+// HoldsChange is closed when a partition begins or ceases to be held, once. It is for sources that read several partitions in one goroutine
+// and find all of them held; ask for it before looking at [Partition.Held], and wait for it and for the context of Run.
+func (c *SourceContext[E]) HoldsChange() <-chan struct{} { return c.run.holdsChange() }
+
 func (c *SourceContext[E]) def() *Partition[E] {
 	if c.main == nil {
 		c.main = c.Partition("default")
@@ -125,6 +129,17 @@ func (p *Partition[E]) MarkActive() error { return p.control(wire.PartitionBusy,
 // End says that the partition has come to its end: it no longer holds back the time of the others. Its position is kept, so that a
 // source that meets the name again knows that it has read it.
 func (p *Partition[E]) End() error { return p.end() }
+
+// Held reports whether the partition is too far ahead of others (max_drift), so that nothing more should be read of it for now. What has been
+// read may be collected as always: no method blocks because of it. A source that looks at it, and goes on with its other partitions
+// meanwhile, says so in its description, see [HoldsPartitions]; without that no partition is ever held. A held partition is not idle: its
+// silence is not its own. Any goroutine may ask.
+func (p *Partition[E]) Held() bool { return p.held.Load() }
+
+// WaitWhileHeld returns at once when the partition is not held, and otherwise when it goes on. It is for sources that have a goroutine for
+// each partition; where one goroutine reads several, waiting for one would keep the others from catching up. It returns an error once the
+// source is to stop: Run then returns.
+func (p *Partition[E]) WaitWhileHeld() error { return p.waitWhileHeld() }
 
 // Position is where the source goes on: what the last commit of an earlier run holds, or nil for a new partition.
 func (p *Partition[E]) Position() []byte { return p.restored }

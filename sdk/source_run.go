@@ -36,6 +36,7 @@ type sourceRun struct {
 	byID  map[uint32]*partition // beside these, ended ones whose last position has not been acknowledged
 	left  map[string][]byte     // where ended partitions stood that can go on; connections come and go without one, in any number
 	next  uint32                // the number of the next partition
+	holds chan struct{}         // closed, and replaced, when a partition is held or goes on
 
 	acks      chan ack // nil: the source is no Acker
 	ackFailed atomic.Pointer[error]
@@ -69,7 +70,7 @@ func newSourceRun(name string, o wire.SourceOpen) *sourceRun {
 		o.Framing.MaxRecord = 1 << 20
 	}
 	r := &sourceRun{open: o, name: name, events: make(chan wire.SourceEvent, wire.Credits), closed: make(chan struct{}),
-		parts: map[string]*partition{}, byID: map[uint32]*partition{}, left: map[string][]byte{}}
+		parts: map[string]*partition{}, byID: map[uint32]*partition{}, left: map[string][]byte{}, holds: make(chan struct{})}
 	r.stop, r.stopRun = context.WithCancel(context.Background())
 	return r
 }
@@ -230,6 +231,7 @@ type partition struct {
 	high    int64
 	sent    []byte // the position behind the last batch that had one
 	ended   atomic.Bool
+	held    atomic.Bool
 }
 
 var errStopped = errors.New("the source is to stop")

@@ -147,6 +147,9 @@ func (d described) facts() (out [][2]string) {
 		} else {
 			add("after a crash", "goes on behind the last commit")
 		}
+		if d.HoldsPartitions {
+			add("max_drift", "keeps its partitions together")
+		}
 		if d.Stdin {
 			add("reads", "the standard input of tidemark")
 		}

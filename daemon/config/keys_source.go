@@ -71,7 +71,7 @@ var timeKeys = []Key{
 	{Section: SectionTime, Name: "confirm_jump", Type: TypeOther, Example: `"1h"`,
 		Doc: "Guards a replay against single records from the future: a record that jumps further ahead than this is held apart until others confirm it, and goes to the errors port if none does. A duration, or a table with span, records, partitions and hold."},
 	{Section: SectionTime, Name: "max_drift", Type: TypeDuration, Default: "0", Example: `"10m"`,
-		Doc: "A source whose watermark is further ahead of the slowest one of its group is not read until that has caught up, so that state stays small. 0 means no limit."},
+		Doc: "A source whose watermark is further ahead of the slowest one of its group is not read until that has caught up, so that state stays small. The same holds for the partitions of a source whose plugin can leave single ones alone (`file`, `socket`, `generate`, and plugins that say `holds_partitions`). Set `idle_after` beside it, or one that falls silent holds the others for ever. 0 means no limit."},
 	{Section: SectionTime, Name: "drift_group", Type: TypeString, Example: `"shop"`, Doc: "Sources with the same group are kept together by max_drift. Default: each source by itself."},
 	{Section: SectionTime, Name: "isolation", Type: TypeEnum, Values: isolations, Default: "process", Example: `"none"`, Doc: "As for the source, for the assigner plugin. Default: `process`."},
 

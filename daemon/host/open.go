@@ -87,6 +87,14 @@ type openSource struct {
 	drop func()
 }
 
+// Hold implements wire.Holder: sources that are none have nothing to be told.
+func (s *openSource) Hold(partition uint32, held bool) error {
+	if h, ok := s.Source.(wire.Holder); ok {
+		return h.Hold(partition, held)
+	}
+	return nil
+}
+
 func (s *openSource) Close() error {
 	err := s.Source.Close()
 	s.drop()

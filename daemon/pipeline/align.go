@@ -10,12 +10,13 @@ import (
 	"github.com/tidemark-stream/tidemark/sdk/batch"
 )
 
-// alignment keeps the sources of one drift group from running ahead of each other (max_drift). The unit is the source: a source whose
-// combined watermark is above the group's ceiling takes in no further batch until the slowest has caught up. A source's own partitions
-// come in one stream and share its watermark, so a fast one among them is not held alone.
+// alignment keeps the sources of one drift group from running ahead of each other (max_drift): a source whose combined watermark is above
+// the group's ceiling takes in no further batch until the slowest has caught up. A source's own partitions come in one stream, in which the
+// slow ones stand behind the fast ones; those are kept together by the source, where it can leave single ones alone (see lane_apart.go).
 //
 // Waiting is at the intake, so barriers pass, and time in which a source waits is not silence (see lane.hold). A stop never waits.
 type alignment struct {
+	drift   int64 // ms
 	mu      sync.Mutex
 	group   *watermark.Alignment
 	changed chan struct{} // closed, and replaced, when the ceiling may have risen
@@ -46,7 +47,7 @@ func newAlignments(p *plan.Plan) []*alignMember {
 		}
 		g := groups[s.DriftGroup]
 		if g == nil {
-			g = &alignment{group: watermark.NewAlignment(drift[s.DriftGroup]), changed: make(chan struct{})}
+			g = &alignment{drift: drift[s.DriftGroup], group: watermark.NewAlignment(drift[s.DriftGroup]), changed: make(chan struct{})}
 			groups[s.DriftGroup] = g
 		}
 		out[i] = &alignMember{alignment: g, id: uint32(i)}
@@ -72,6 +73,13 @@ func (a *alignMember) report(w int64, idle bool) {
 	if a.group.Ceiling() != before {
 		a.wake()
 	}
+}
+
+// limits are what partitions of the group's sources are held to, and what is closed when the ceiling may have risen. off: to nothing.
+func (a *alignment) limits() (ceiling int64, changed <-chan struct{}, off bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.group.Ceiling(), a.changed, a.off
 }
 
 // stop lets everybody go on: what is still on the way is taken in.

@@ -449,7 +449,9 @@ func (a *attempt) makeLane(ctx context.Context, number uint32, s *plan.Source, a
 		c.source = c.journal
 		a.onClose(c.journal.Close)
 	}
-	return newLane(c), nil
+	l := newLane(c)
+	l.keepTogether(s.HoldsPartitions)
+	return l, nil
 }
 
 // framing is what a source has to know to cut its bytes where the decoder expects it.

@@ -163,6 +163,17 @@ func (d *Driver) Hold(source string, held bool) {
 	}
 }
 
+// HoldApart tells a source which of its partitions to leave alone now, and which not any more (max_drift).
+func (d *Driver) HoldApart(source string) error {
+	for _, l := range d.a.lanes {
+		if l.name == source && l.apart.holder != nil {
+			_, err := l.tellHolds()
+			return err
+		}
+	}
+	return nil
+}
+
 // Crash ends the attempt where it stands, and the pipeline with it: what is not committed is lost.
 func (d *Driver) Crash() { d.a.cancel(ErrCrashed) }
 

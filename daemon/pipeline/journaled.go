@@ -42,7 +42,8 @@ type journaled struct {
 	queue  []wire.SourceEvent
 
 	mu    sync.Mutex
-	unack []journaledAck // what the source has not been told is safe, by rising number
+	outer map[uint32]uint32 // our numbers of the inner source's open partitions to its own
+	unack []journaledAck    // what the source has not been told is safe, by rising number
 }
 
 // journaledAck is a position of the inner source, and the record that holds what came up to it.
@@ -76,7 +77,7 @@ func parseJournalPosition(p []byte) (number uint64, id uint32, err error) {
 
 // newJournaled starts the replay behind the last record that the commit holds.
 func newJournaled(inner wire.Source, j *journal.Journal, maxSize int64, committed uint64, restored map[string]partitionState) (*journaled, error) {
-	s := &journaled{inner: inner, journal: j, maxSize: maxSize, room: make(chan struct{}, 1), replayed: make(chan wire.SourceEvent, 4), stop: make(chan struct{}), stopping: make(chan struct{}), ids: map[uint32]uint32{}, number: committed}
+	s := &journaled{inner: inner, journal: j, maxSize: maxSize, room: make(chan struct{}, 1), replayed: make(chan wire.SourceEvent, 4), stop: make(chan struct{}), stopping: make(chan struct{}), ids: map[uint32]uint32{}, outer: map[uint32]uint32{}, number: committed}
 	for name, p := range restored {
 		if p.ended || name == journalPartition {
 			continue
@@ -185,6 +186,9 @@ func (s *journaled) Recv() (wire.SourceEvent, error) {
 func (s *journaled) live(ev wire.SourceEvent) (wire.SourceEvent, error) {
 	if ev.Kind == wire.PartitionAdded {
 		s.ids[ev.Partition] = s.next
+		s.mu.Lock()
+		s.outer[s.next] = ev.Partition
+		s.mu.Unlock()
 		s.next++
 	}
 	inner, position := ev.Partition, []byte(nil)
@@ -196,6 +200,9 @@ func (s *journaled) live(ev wire.SourceEvent) (wire.SourceEvent, error) {
 	}
 	if ev.Kind == wire.PartitionEnded {
 		delete(s.ids, inner)
+		s.mu.Lock()
+		delete(s.outer, ev.Partition)
+		s.mu.Unlock()
 	}
 	if ev.Batch != nil {
 		ev.Batch.Partition = ev.Partition
@@ -329,6 +336,17 @@ func (s *journaled) committed(number uint64) error {
 
 // Ack is about our positions; the inner source is told of its own, see committed.
 func (s *journaled) Ack(uint32, []byte) error { return nil }
+
+// Hold implements wire.Holder. What the journal says again is not held: it has been read already.
+func (s *journaled) Hold(partition uint32, held bool) error {
+	s.mu.Lock()
+	inner, open := s.outer[partition]
+	s.mu.Unlock()
+	if h, ok := s.inner.(wire.Holder); ok && open {
+		return h.Hold(inner, held)
+	}
+	return nil
+}
 
 func (s *journaled) Stop() error {
 	s.stopInput.Do(func() { close(s.stopping) })

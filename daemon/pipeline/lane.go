@@ -100,6 +100,7 @@ type lane struct {
 	events   []watermark.Event
 	statuses []watermark.PartitionStatus
 	held     bool // partitions are marked as held, because intake waits
+	apart    heldApart
 
 	// Owned by emit.
 	partitions map[uint32]*partition
@@ -259,6 +260,9 @@ func (l *lane) run(ctx context.Context) error {
 	group.Go(func() error { return l.named("assigner", l.calls(ctx)) })
 	group.Go(func() error { return l.named("assigner", l.answers(ctx)) })
 	group.Go(func() error { return l.named("", l.emit(ctx)) })
+	if l.apart.holder != nil && !l.manual {
+		group.Go(func() error { return l.named("", l.holdApart(ctx)) })
+	}
 	group.Go(func() error { // Recv and the assigner's calls know no context
 		<-ctx.Done()
 		if l.journal != nil && l.source.Stop() == nil {

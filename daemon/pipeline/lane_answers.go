@@ -67,6 +67,7 @@ func (l *lane) answer(ctx context.Context, it *item) error {
 	if err != nil {
 		return err
 	}
+	l.rouse()
 	if it.kind == sourceEndItem || it.kind == sourceStopItem {
 		l.readMetrics(ctx)
 	}
@@ -188,7 +189,7 @@ func (l *lane) hold(now int64) {
 	for _, p := range l.statuses {
 		if gated {
 			l.combine.Hold(p.Partition, now)
-		} else {
+		} else if !l.apart.held[p.Partition] {
 			l.combine.Resume(p.Partition, now)
 		}
 	}

@@ -1,7 +1,7 @@
 package plan
 
-// driftGroups warns about sources that max_drift keeps together with nobody: the unit of alignment is the source, since its partitions
-// come in one stream, and a source alone is never ahead of itself.
+// driftGroups warns about sources that max_drift keeps together with nobody: neither with another source, nor their own partitions with each
+// other, which takes a plugin that can leave single ones alone.
 func (b *builder) driftGroups() {
 	members := map[string]int{}
 	for _, s := range b.plan.Sources {
@@ -10,10 +10,10 @@ func (b *builder) driftGroups() {
 		}
 	}
 	for i, s := range b.plan.Sources {
-		if s.MaxDrift > 0 && members[s.DriftGroup] == 1 {
-			c := b.cfg.Sources[i]
+		c := b.cfg.Sources[i]
+		if s.MaxDrift > 0 && members[s.DriftGroup] == 1 && !s.HoldsPartitions && !b.broken[s.Name] {
 			b.warn("TM3105", c.KeyPlace("time", "max_drift"), `give the sources that belong together max_drift and the same drift_group`,
-				"max_drift does nothing here: no other source is in the group of %q", s.Name)
+				"max_drift does nothing here: no other source is in the group of %q, and the plugin %q cannot hold single partitions back", s.Name, c.Plugin)
 		}
 	}
 }

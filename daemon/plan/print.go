@@ -105,6 +105,9 @@ func (w *printer) time(s *Source) {
 	}
 	if s.MaxDrift > 0 {
 		w.line(1, "waits while it is more than %s ahead of the slowest source (group %s)", config.FormatDuration(s.MaxDrift), s.DriftGroup)
+		if s.HoldsPartitions {
+			w.line(1, "so does a partition that is ahead of the slowest one")
+		}
 	}
 	w.line(1, "watermarks that matter: %s", s.Bucket)
 }

@@ -21,6 +21,7 @@ func (b *builder) source(c *config.Source) {
 	})
 	s.Plugin = plugin
 	s.Journaled = found && (d.NotReplayable || c.Journal.Set) && len(d.Output) == 0
+	s.HoldsPartitions = found && d.HoldsPartitions
 	if !found {
 		b.broken[c.Name] = true
 	}

@@ -92,15 +92,21 @@ func (l *life) failure() error {
 	return l.err
 }
 
-// pump hands over what the sources have to say, one event at a time, each worked through before the next. A source that is too far
-// ahead of others (max_drift) is left until they have caught up.
+// pump hands over what the sources have to say, one event at a time, each worked through before the next. A source, or a partition of
+// one, that is too far ahead of others (max_drift) is left until they have caught up.
 func (w *world) pump() error {
 	l := w.life
 	for moved := true; moved; {
 		moved = false
 		for _, s := range w.scripts {
 			f := l.feeds[s.name]
-			for f.next() != nil {
+			for {
+				if err := l.driver.HoldApart(s.name); err != nil {
+					return l.failure()
+				}
+				if f.next() == nil {
+					break
+				}
 				if f.next().kind == wire.SourceBatch && l.driver.Waits(s.name) {
 					l.driver.Hold(s.name, true)
 					break
@@ -126,7 +132,7 @@ func (w *world) pump() error {
 // over reports whether all sources have said their last.
 func (w *world) over() bool {
 	for _, s := range w.scripts {
-		if f := w.life.feeds[s.name]; !s.ended || f.next() != nil {
+		if f := w.life.feeds[s.name]; !s.ended || len(f.pending) > 0 {
 			return false
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 
 	"github.com/tidemark-stream/tidemark/sdk/batch"
@@ -72,7 +73,8 @@ func (s *script) defaultPartition() string {
 type feed struct {
 	script  *script
 	numbers map[string]uint32
-	pending []event // not yet given
+	held    map[string]bool // partitions that the pipeline wants nothing of for now
+	pending []event         // not yet given
 
 	ready  chan struct{} // Recv is asking
 	events chan wire.SourceEvent
@@ -85,7 +87,7 @@ type feed struct {
 
 // open begins a feed behind the positions of the last commit.
 func (s *script) open(restored []wire.RestoredPartition) (*feed, error) {
-	f := &feed{script: s, numbers: map[string]uint32{}, ready: make(chan struct{}), events: make(chan wire.SourceEvent),
+	f := &feed{script: s, numbers: map[string]uint32{}, held: map[string]bool{}, ready: make(chan struct{}), events: make(chan wire.SourceEvent),
 		stop: make(chan struct{}), closed: make(chan struct{})}
 	reached, ended := map[string]int{}, map[string]bool{}
 	for _, r := range restored {
@@ -111,18 +113,41 @@ func (s *script) open(restored []wire.RestoredPartition) (*feed, error) {
 	return f, nil
 }
 
-// next is the event that give would give, or nil.
+// next is the event that give would give, or nil: the first of a partition that is not held.
 func (f *feed) next() *event {
-	if len(f.pending) == 0 {
-		return nil
+	if i := f.first(); i >= 0 {
+		return &f.pending[i]
 	}
-	return &f.pending[0]
+	return nil
+}
+
+func (f *feed) first() int {
+	for i, e := range f.pending {
+		if e.kind == wire.SourceEnded && i > 0 {
+			return -1 // behind everything
+		}
+		if !f.held[e.partition] {
+			return i
+		}
+	}
+	return -1
+}
+
+// Hold implements wire.Holder. It is called by whoever calls next and give.
+func (f *feed) Hold(partition uint32, held bool) error {
+	for name, number := range f.numbers {
+		if number == partition {
+			f.held[name] = held
+		}
+	}
+	return nil
 }
 
 // give hands the next event over and returns when the pipeline has taken it in. It returns false when the attempt has ended.
 func (f *feed) give(done <-chan struct{}) bool {
-	e := f.pending[0]
-	f.pending = f.pending[1:]
+	i := f.first()
+	e := f.pending[i]
+	f.pending = slices.Delete(f.pending, i, i+1)
 	if !f.arm(done) {
 		return false
 	}

@@ -78,6 +78,28 @@ func (a *Alignment) Waiting(out []uint32) []uint32 {
 	return out
 }
 
+// Ahead appends the partitions that should not be read for now, in the order in which they were added: those whose watermark is above ceiling,
+// or more than maxDrift ms above the lowest of the source's own partitions. A partition counts while it is neither idle nor ended and has a
+// watermark: one that has said nothing yet may never do so, and is waited for by nobody. The one that stands lowest is ahead of no other.
+func (p *Partitions) Ahead(maxDrift, ceiling int64, out []uint32) []uint32 {
+	counts := func(q *partition) bool {
+		return !q.ended && !q.idle && q.watermark != batch.NoWatermark && q.watermark != batch.EndOfInput
+	}
+	low := int64(math.MaxInt64)
+	for i := range p.parts {
+		if q := &p.parts[i]; counts(q) {
+			low = min(low, q.watermark)
+		}
+	}
+	ceiling = min(ceiling, saturatingAdd(low, maxDrift))
+	for i := range p.parts {
+		if q := &p.parts[i]; counts(q) && q.watermark > ceiling {
+			out = append(out, q.id)
+		}
+	}
+	return out
+}
+
 func (a *Alignment) member(id uint32) *member {
 	for i := range a.members {
 		if a.members[i].id == id {

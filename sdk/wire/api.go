@@ -133,6 +133,14 @@ type Source interface {
 	Close() error
 }
 
+// Holder is a Source that can leave single partitions alone; its description says HoldsPartitions.
+type Holder interface {
+	// Hold says that no more is to be read of a partition for now, because it is too far ahead of others (held), or that it goes on. What has
+	// been read already still comes. Partitions begin without being held. Numbers of partitions that have ended or were never told of are
+	// ignored, since the two sides do not wait for each other. It is called by one goroutine, beside Recv, and does not wait for the source.
+	Hold(partition uint32, held bool) error
+}
+
 // SourceEventKind says which fields of a SourceEvent are set.
 type SourceEventKind uint8
 

@@ -122,6 +122,11 @@ func (s *sourceClient) Ack(partition uint32, position []byte) error {
 	return s.tell(&pluginv1.SourceRequest{Request: &pluginv1.SourceRequest_Ack{Ack: &pluginv1.Ack{Partition: partition, Position: position}}})
 }
 
+// Hold implements Holder. Sources that do not know the request skip it.
+func (s *sourceClient) Hold(partition uint32, held bool) error {
+	return s.tell(&pluginv1.SourceRequest{Request: &pluginv1.SourceRequest_Hold{Hold: &pluginv1.Hold{Partition: partition, Held: held}}})
+}
+
 func (s *sourceClient) Stop() error {
 	return s.tell(&pluginv1.SourceRequest{Request: &pluginv1.SourceRequest_Stop{Stop: &pluginv1.Stop{}}})
 }

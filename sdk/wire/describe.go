@@ -60,6 +60,9 @@ type Description struct {
 	// NotReplayable says that a source cannot be asked for the same records again after a restart, as with a socket. The daemon then
 	// writes what it brings to a journal before it processes it, and replays that.
 	NotReplayable bool `json:"not_replayable,omitempty"`
+	// HoldsPartitions says that a source can leave single partitions alone while it goes on with the others, see [Holder]. The daemon then keeps
+	// its partitions together where the pipeline says max_drift.
+	HoldsPartitions bool `json:"holds_partitions,omitempty"`
 	// InDaemon says that the plugin only makes sense inside the daemon's process, such as one that writes to its standard output.
 	InDaemon bool `json:"in_daemon,omitempty"`
 	// Stdin says that the plugin reads the daemon's standard input.

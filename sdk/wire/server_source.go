@@ -69,6 +69,10 @@ func receiveSource(stream sourceStream, source Source, credit chan<- uint32) err
 			credit <- request.GetCredit()
 		case request.GetAck() != nil:
 			err = source.Ack(request.GetAck().GetPartition(), request.GetAck().GetPosition())
+		case request.GetHold() != nil:
+			if h, ok := source.(Holder); ok {
+				err = h.Hold(request.GetHold().GetPartition(), request.GetHold().GetHeld())
+			}
 		case request.GetStop() != nil:
 			err = source.Stop()
 		}

@@ -49,7 +49,8 @@ func (c *Config) Validate() error {
 
 // Plugin is the source.
 func Plugin() sdk.Plugin {
-	return sdk.NewSource("file", "reads files, once or for ever", func(c Config) (sdk.Source[[]byte], error) { return &source{Config: c}, nil })
+	return sdk.NewSource("file", "reads files, once or for ever", func(c Config) (sdk.Source[[]byte], error) { return &source{Config: c}, nil },
+		sdk.HoldsPartitions())
 }
 
 type source struct {

@@ -51,8 +51,11 @@ func (s *source) follow(ctx context.Context, out *sdk.SourceContext[[]byte], cat
 			}
 			again = false
 		}
-		busy := false
+		busy, change := false, f.out.HoldsChange()
 		for _, t := range f.tails {
+			if t.r.part.Held() { // max_drift: it is left alone, also when it is rotated
+				continue
+			}
 			more, err := f.work(t)
 			if err != nil {
 				return err
@@ -80,6 +83,7 @@ func (s *source) follow(ctx context.Context, out *sdk.SourceContext[[]byte], cat
 			return ctx.Err()
 		case e := <-events:
 			again = f.matters(e)
+		case <-change:
 		case <-failures: // too many events at once: some are lost
 			again = true
 		case <-tick.C:

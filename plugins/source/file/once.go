@@ -21,6 +21,7 @@ type job struct {
 	g    *generation
 	part *sdk.Partition[[]byte] // nil until it has been made
 	r    *reader                // nil until it is open
+	held func() bool            // the partition's
 }
 
 // once reads every file to its end.
@@ -41,7 +42,7 @@ func (s *source) once(ctx context.Context, out *sdk.SourceContext[[]byte], cat *
 	}
 	if s.Read == "together" {
 		for _, j := range jobs {
-			j.part = out.Partition(j.g.name)
+			j.begin(out)
 		}
 	}
 	side := maxOpen
@@ -53,12 +54,21 @@ func (s *source) once(ctx context.Context, out *sdk.SourceContext[[]byte], cat *
 		for first < len(jobs) && jobs[first].g.ended {
 			first++
 		}
-		j := least(jobs[first:], side)
-		if j == nil {
+		change := out.HoldsChange()
+		j, held := least(jobs[first:], side)
+		if j == nil && !held {
 			return nil
 		}
 		if err := ctx.Err(); err != nil {
 			return err
+		}
+		if j == nil { // sources with older records come first
+			select {
+			case <-change:
+				continue
+			case <-ctx.Done():
+				return ctx.Err()
+			}
 		}
 		if j.r == nil {
 			if err := s.openJob(out, j); err != nil {
@@ -133,21 +143,26 @@ func endMissing(out *sdk.SourceContext[[]byte], cat *catalog) error {
 	return nil
 }
 
-// least is the job, among the first side that have not ended, of which the least has been read.
-func least(jobs []*job, side int) (best *job) {
+// least is the job, among the first side that have not ended, of which the least has been read; those that are held (max_drift) are left
+// alone. If all of several are held, a later one is taken: it may be what they wait for. held says that there are jobs and none may be read.
+func least(jobs []*job, side int) (best *job, held bool) {
 	n := 0
 	for _, j := range jobs {
 		if j.g.ended {
 			continue
 		}
-		if best == nil || j.offset() < best.offset() {
+		n++
+		switch {
+		case j.held != nil && j.held():
+			held = true
+		case best == nil || j.offset() < best.offset():
 			best = j
 		}
-		if n++; n == side {
+		if n >= side && (best != nil || side == 1) {
 			break
 		}
 	}
-	return best
+	return best, held && best == nil
 }
 
 // offset is how much has been sent of a job's file, in this run and before.
@@ -158,13 +173,19 @@ func (j *job) offset() int64 {
 	return j.g.at.Offset
 }
 
+// begin makes the job's partition.
+func (j *job) begin(out *sdk.SourceContext[[]byte]) {
+	j.part = out.Partition(j.g.name)
+	j.held = j.part.Held
+}
+
 func (s *source) openJob(out *sdk.SourceContext[[]byte], j *job) error {
 	c, err := openCandidate(j.path)
 	if err != nil {
 		return err
 	}
 	if j.part == nil {
-		j.part = out.Partition(j.g.name)
+		j.begin(out)
 	}
 	j.r, err = s.newReader(c, j.g, j.part)
 	return err
@@ -174,7 +195,7 @@ func (s *source) openJob(out *sdk.SourceContext[[]byte], j *job) error {
 func (s *source) advance(j *job) error {
 	end, err := j.r.turn()
 	if err != nil {
-		broken, err := j.r.broken(j.path, err)
+		broken, err := j.r.broken(s.Logger(), j.path, err)
 		if err != nil {
 			if errors.Is(err, os.ErrClosed) {
 				return err
@@ -182,7 +203,6 @@ func (s *source) advance(j *job) error {
 			return fmt.Errorf("read %s: %w", j.path, err)
 		}
 		if broken {
-			s.Logger().Error("a file is damaged or cut short; what could be read was read", "path", j.path)
 			return j.r.finish(framing.RejectLast)
 		}
 	}

@@ -103,7 +103,7 @@ func (c *Config) writer() (func(dst []byte, e Event) ([]byte, error), error) {
 // Plugin is the source.
 func Plugin() sdk.Plugin {
 	return sdk.NewSource("generate", "makes records: deterministic, out of order, as many as wanted",
-		func(c Config) (sdk.Source[[]byte], error) { return &source{c}, nil })
+		func(c Config) (sdk.Source[[]byte], error) { return &source{c}, nil }, sdk.HoldsPartitions())
 }
 
 type source struct{ config Config }
@@ -124,7 +124,7 @@ type stream struct {
 func (s *stream) done() bool { return s.total >= 0 && s.gen.Count() >= s.total }
 
 // Run makes the records, always those of the partition that has the fewest: so the order of the batches depends on the options
-// alone, also after a restart.
+// alone, also after a restart, unless max_drift holds some of them.
 func (s *source) Run(ctx context.Context, out *sdk.SourceContext[[]byte]) error {
 	streams, err := s.streams(out)
 	if err != nil {
@@ -136,14 +136,28 @@ func (s *source) Run(ctx context.Context, out *sdk.SourceContext[[]byte]) error 
 	}
 	pace := newPacer(s.config.Rate, time.Now())
 	for {
+		change := out.HoldsChange()
 		var next *stream
+		held := false
 		for _, p := range streams {
-			if !p.done() && (next == nil || p.gen.Count() < next.gen.Count()) {
+			switch {
+			case p.done():
+			case p.part.Held():
+				held = true
+			case next == nil || p.gen.Count() < next.gen.Count():
 				next = p
 			}
 		}
-		if next == nil {
+		switch {
+		case next == nil && !held:
 			return nil
+		case next == nil:
+			select {
+			case <-change:
+				continue
+			case <-ctx.Done():
+				return ctx.Err()
+			}
 		}
 		n, err := pace.wait(ctx, batchRows)
 		if err != nil {

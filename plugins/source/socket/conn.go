@@ -32,7 +32,7 @@ func (s *source) read(ctx context.Context, conn net.Conn, part *sdk.Partition[[]
 	}
 	defer st.Drop()
 	st.Spare() // ten thousand silent connections should be cheap
-	err = s.copy(conn, st)
+	err = s.copy(conn, part, st)
 	var sending *stream.SendError
 	if errors.As(err, &sending) {
 		return err
@@ -53,10 +53,19 @@ func (s *source) read(ctx context.Context, conn net.Conn, part *sdk.Partition[[]
 	return err
 }
 
-// copy moves bytes until something ends it.
-func (s *source) copy(conn net.Conn, st *stream.Stream) error {
+// copy moves bytes until something ends it. While the partition is held nothing is read, so the peer has to wait.
+func (s *source) copy(conn net.Conn, part *sdk.Partition[[]byte], st *stream.Stream) error {
 	last := time.Now() // when something came
 	for {
+		if part.Held() {
+			if err := st.Park(); err != nil {
+				return err
+			}
+			if err := part.WaitWhileHeld(); err != nil {
+				return &stream.SendError{Err: err}
+			}
+			last = time.Now() // it was us who were silent
+		}
 		var deadline time.Time
 		switch {
 		case st.Holding():

@@ -7,6 +7,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
+	"io"
 	"math/big"
 	"net"
 	"os"
@@ -219,6 +220,30 @@ func TestEachAcceptedConnectionIsAPartition(t *testing.T) {
 	require.Equal(t, []string{"a1", "a"}, r.Of(a.LocalAddr().String()+"#1").Rows)
 	r.Until("b", func(r *sourcetest.Run) bool { return !r.Of(b.LocalAddr().String() + "#2").Ended })
 	require.Len(t, r.Names(), 2, "who says nothing holds nobody back")
+	r.Stop()
+}
+
+// A read that is under way when the hold comes is sent; then the peer has to wait, and the others have not.
+func TestAHeldConnectionIsNotRead(t *testing.T) {
+	r, address := listening(t, sourcetest.Options{"listen": "127.0.0.1:0", "idle_timeout": "1h"})
+	a, b := dial(t, "tcp", address), dial(t, "tcp", address)
+	send(t, a, "first\n")
+	r.UntilRows(1)
+	held := a.LocalAddr().String() + "#1"
+	r.Hold(held, true)
+	const lines = 200_000
+	sent := make(chan error, 1)
+	go func() {
+		_, err := io.WriteString(a, strings.Repeat("a line of 32 bytes, its end incl\n", lines))
+		sent <- err
+	}()
+	send(t, b, "b1\n")
+	r.Until("b1", func(r *sourcetest.Run) bool { return len(r.Of(b.LocalAddr().String()+"#2").Rows) == 1 })
+	r.Until("few of a", func(r *sourcetest.Run) bool { return len(r.Of(held).Rows) < lines/10 })
+	r.Hold(held, false)
+	r.Until("all of a", func(r *sourcetest.Run) bool { return len(r.Of(held).Rows) == lines+1 })
+	require.NoError(t, <-sent)
+	r.Hold(held, true)
 	r.Stop()
 }
 

@@ -9,7 +9,7 @@ import (
 // Plugin is the source.
 func Plugin() sdk.Plugin {
 	return sdk.NewSource("socket", "reads records from TCP, TLS, Unix or UDP sockets, as client or as listener",
-		newSource, sdk.NotReplayable())
+		newSource, sdk.NotReplayable(), sdk.HoldsPartitions())
 }
 
 type source struct{ Config }

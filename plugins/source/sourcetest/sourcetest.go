@@ -246,6 +246,18 @@ func (r *Run) Restore() []wire.RestoredPartition {
 	return out
 }
 
+// Hold tells the source to leave a partition alone, or to go on with it.
+func (r *Run) Hold(name string, held bool) {
+	r.t.Helper()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for id, n := range r.names {
+		if n == name {
+			require.NoError(r.t, r.source.(wire.Holder).Hold(id, held))
+		}
+	}
+}
+
 // Ack tells the source that everything so far has been committed.
 func (r *Run) Ack() {
 	r.t.Helper()

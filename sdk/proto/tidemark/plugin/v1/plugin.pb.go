@@ -121,7 +121,7 @@ func (x *ListResponse) GetPlugins() []*Description {
 
 // Description as JSON: the keys are kind (source, assigner, transform, aggregate, window, sink), name, summary, doc, version, options (each with name, type,
 // help, default, required, enum, result, options), fields (name, type, required), all_fields, raw, style (periodic, punctuated, marker),
-// output, delivery (at_least_once, idempotent, transactional), text, snapshots.
+// output, not_replayable, holds_partitions, delivery (at_least_once, idempotent, transactional), text, snapshots.
 type Description struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Json          []byte                 `protobuf:"bytes,1,opt,name=json,proto3" json:"json,omitempty"`
@@ -707,6 +707,7 @@ type SourceRequest struct {
 	//	*SourceRequest_Credit
 	//	*SourceRequest_Ack
 	//	*SourceRequest_Stop
+	//	*SourceRequest_Hold
 	Request       isSourceRequest_Request `protobuf_oneof:"request"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -785,6 +786,15 @@ func (x *SourceRequest) GetStop() *Stop {
 	return nil
 }
 
+func (x *SourceRequest) GetHold() *Hold {
+	if x != nil {
+		if x, ok := x.Request.(*SourceRequest_Hold); ok {
+			return x.Hold
+		}
+	}
+	return nil
+}
+
 type isSourceRequest_Request interface {
 	isSourceRequest_Request()
 }
@@ -808,6 +818,11 @@ type SourceRequest_Stop struct {
 	Stop *Stop `protobuf:"bytes,4,opt,name=stop,proto3,oneof"`
 }
 
+type SourceRequest_Hold struct {
+	// Leave a partition alone, or go on with it. Comes only to sources whose description says `holds_partitions`.
+	Hold *Hold `protobuf:"bytes,5,opt,name=hold,proto3,oneof"`
+}
+
 func (*SourceRequest_Open) isSourceRequest_Request() {}
 
 func (*SourceRequest_Credit) isSourceRequest_Request() {}
@@ -815,6 +830,8 @@ func (*SourceRequest_Credit) isSourceRequest_Request() {}
 func (*SourceRequest_Ack) isSourceRequest_Request() {}
 
 func (*SourceRequest_Stop) isSourceRequest_Request() {}
+
+func (*SourceRequest_Hold) isSourceRequest_Request() {}
 
 type SourceOpen struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1093,6 +1110,62 @@ func (*Stop) Descriptor() ([]byte, []int) {
 	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{16}
 }
 
+// Hold says that a partition is further ahead of the others than the pipeline wants (max_drift): nothing more is to be read of it until a
+// Hold with held = false. What has been read already may still be sent. The other partitions go on, and must not wait for this one. A held
+// partition is not idle and does not say so. Numbers of partitions that have ended, or are not known, are ignored. A source begins with
+// nothing held.
+type Hold struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Partition     uint32                 `protobuf:"varint,1,opt,name=partition,proto3" json:"partition,omitempty"`
+	Held          bool                   `protobuf:"varint,2,opt,name=held,proto3" json:"held,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Hold) Reset() {
+	*x = Hold{}
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Hold) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Hold) ProtoMessage() {}
+
+func (x *Hold) ProtoReflect() protoreflect.Message {
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Hold.ProtoReflect.Descriptor instead.
+func (*Hold) Descriptor() ([]byte, []int) {
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *Hold) GetPartition() uint32 {
+	if x != nil {
+		return x.Partition
+	}
+	return 0
+}
+
+func (x *Hold) GetHeld() bool {
+	if x != nil {
+		return x.Held
+	}
+	return false
+}
+
 type SourceResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Types that are valid to be assigned to Response:
@@ -1113,7 +1186,7 @@ type SourceResponse struct {
 
 func (x *SourceResponse) Reset() {
 	*x = SourceResponse{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[17]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1125,7 +1198,7 @@ func (x *SourceResponse) String() string {
 func (*SourceResponse) ProtoMessage() {}
 
 func (x *SourceResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[17]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1138,7 +1211,7 @@ func (x *SourceResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SourceResponse.ProtoReflect.Descriptor instead.
 func (*SourceResponse) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{17}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *SourceResponse) GetResponse() isSourceResponse_Response {
@@ -1301,7 +1374,7 @@ type PartitionAdded struct {
 
 func (x *PartitionAdded) Reset() {
 	*x = PartitionAdded{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[18]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1313,7 +1386,7 @@ func (x *PartitionAdded) String() string {
 func (*PartitionAdded) ProtoMessage() {}
 
 func (x *PartitionAdded) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[18]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1326,7 +1399,7 @@ func (x *PartitionAdded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PartitionAdded.ProtoReflect.Descriptor instead.
 func (*PartitionAdded) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{18}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *PartitionAdded) GetPartition() uint32 {
@@ -1352,7 +1425,7 @@ type PartitionEvent struct {
 
 func (x *PartitionEvent) Reset() {
 	*x = PartitionEvent{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[19]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1364,7 +1437,7 @@ func (x *PartitionEvent) String() string {
 func (*PartitionEvent) ProtoMessage() {}
 
 func (x *PartitionEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[19]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1377,7 +1450,7 @@ func (x *PartitionEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PartitionEvent.ProtoReflect.Descriptor instead.
 func (*PartitionEvent) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{19}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *PartitionEvent) GetPartition() uint32 {
@@ -1395,7 +1468,7 @@ type SourceDone struct {
 
 func (x *SourceDone) Reset() {
 	*x = SourceDone{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[20]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1407,7 +1480,7 @@ func (x *SourceDone) String() string {
 func (*SourceDone) ProtoMessage() {}
 
 func (x *SourceDone) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[20]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1420,7 +1493,7 @@ func (x *SourceDone) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SourceDone.ProtoReflect.Descriptor instead.
 func (*SourceDone) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{20}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{21}
 }
 
 type AssignerRequest struct {
@@ -1440,7 +1513,7 @@ type AssignerRequest struct {
 
 func (x *AssignerRequest) Reset() {
 	*x = AssignerRequest{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[21]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1452,7 +1525,7 @@ func (x *AssignerRequest) String() string {
 func (*AssignerRequest) ProtoMessage() {}
 
 func (x *AssignerRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[21]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1465,7 +1538,7 @@ func (x *AssignerRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AssignerRequest.ProtoReflect.Descriptor instead.
 func (*AssignerRequest) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{21}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *AssignerRequest) GetRequest() isAssignerRequest_Request {
@@ -1587,7 +1660,7 @@ type AssignerOpen struct {
 
 func (x *AssignerOpen) Reset() {
 	*x = AssignerOpen{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[22]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1599,7 +1672,7 @@ func (x *AssignerOpen) String() string {
 func (*AssignerOpen) ProtoMessage() {}
 
 func (x *AssignerOpen) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[22]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1612,7 +1685,7 @@ func (x *AssignerOpen) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AssignerOpen.ProtoReflect.Descriptor instead.
 func (*AssignerOpen) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{22}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *AssignerOpen) GetOpen() *Open {
@@ -1655,7 +1728,7 @@ type AddPartition struct {
 
 func (x *AddPartition) Reset() {
 	*x = AddPartition{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[23]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1667,7 +1740,7 @@ func (x *AddPartition) String() string {
 func (*AddPartition) ProtoMessage() {}
 
 func (x *AddPartition) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[23]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1680,7 +1753,7 @@ func (x *AddPartition) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddPartition.ProtoReflect.Descriptor instead.
 func (*AddPartition) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{23}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *AddPartition) GetPartition() uint32 {
@@ -1715,7 +1788,7 @@ type Tick struct {
 
 func (x *Tick) Reset() {
 	*x = Tick{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[24]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1727,7 +1800,7 @@ func (x *Tick) String() string {
 func (*Tick) ProtoMessage() {}
 
 func (x *Tick) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[24]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1740,7 +1813,7 @@ func (x *Tick) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Tick.ProtoReflect.Descriptor instead.
 func (*Tick) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{24}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *Tick) GetPartitions() []byte {
@@ -1760,7 +1833,7 @@ type Barrier struct {
 
 func (x *Barrier) Reset() {
 	*x = Barrier{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[25]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1772,7 +1845,7 @@ func (x *Barrier) String() string {
 func (*Barrier) ProtoMessage() {}
 
 func (x *Barrier) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[25]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1785,7 +1858,7 @@ func (x *Barrier) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Barrier.ProtoReflect.Descriptor instead.
 func (*Barrier) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{25}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *Barrier) GetId() uint64 {
@@ -1811,7 +1884,7 @@ type AssignerResponse struct {
 
 func (x *AssignerResponse) Reset() {
 	*x = AssignerResponse{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[26]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1823,7 +1896,7 @@ func (x *AssignerResponse) String() string {
 func (*AssignerResponse) ProtoMessage() {}
 
 func (x *AssignerResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[26]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1836,7 +1909,7 @@ func (x *AssignerResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AssignerResponse.ProtoReflect.Descriptor instead.
 func (*AssignerResponse) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{26}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *AssignerResponse) GetResponse() isAssignerResponse_Response {
@@ -1943,7 +2016,7 @@ type Assigned struct {
 
 func (x *Assigned) Reset() {
 	*x = Assigned{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[27]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1955,7 +2028,7 @@ func (x *Assigned) String() string {
 func (*Assigned) ProtoMessage() {}
 
 func (x *Assigned) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[27]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1968,7 +2041,7 @@ func (x *Assigned) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Assigned.ProtoReflect.Descriptor instead.
 func (*Assigned) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{27}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *Assigned) GetRows() uint32 {
@@ -2016,7 +2089,7 @@ type Ticked struct {
 
 func (x *Ticked) Reset() {
 	*x = Ticked{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[28]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2028,7 +2101,7 @@ func (x *Ticked) String() string {
 func (*Ticked) ProtoMessage() {}
 
 func (x *Ticked) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[28]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2041,7 +2114,7 @@ func (x *Ticked) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Ticked.ProtoReflect.Descriptor instead.
 func (*Ticked) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{28}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Ticked) GetWatermarks() []byte {
@@ -2061,7 +2134,7 @@ type Snapshot struct {
 
 func (x *Snapshot) Reset() {
 	*x = Snapshot{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[29]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2073,7 +2146,7 @@ func (x *Snapshot) String() string {
 func (*Snapshot) ProtoMessage() {}
 
 func (x *Snapshot) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[29]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2086,7 +2159,7 @@ func (x *Snapshot) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Snapshot.ProtoReflect.Descriptor instead.
 func (*Snapshot) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{29}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *Snapshot) GetId() uint64 {
@@ -2113,7 +2186,7 @@ type PartitionState struct {
 
 func (x *PartitionState) Reset() {
 	*x = PartitionState{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[30]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2125,7 +2198,7 @@ func (x *PartitionState) String() string {
 func (*PartitionState) ProtoMessage() {}
 
 func (x *PartitionState) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[30]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2138,7 +2211,7 @@ func (x *PartitionState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PartitionState.ProtoReflect.Descriptor instead.
 func (*PartitionState) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{30}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *PartitionState) GetPartition() uint32 {
@@ -2171,7 +2244,7 @@ type TransformRequest struct {
 
 func (x *TransformRequest) Reset() {
 	*x = TransformRequest{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[31]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2183,7 +2256,7 @@ func (x *TransformRequest) String() string {
 func (*TransformRequest) ProtoMessage() {}
 
 func (x *TransformRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[31]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2196,7 +2269,7 @@ func (x *TransformRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TransformRequest.ProtoReflect.Descriptor instead.
 func (*TransformRequest) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{31}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *TransformRequest) GetRequest() isTransformRequest_Request {
@@ -2304,7 +2377,7 @@ type Windows struct {
 
 func (x *Windows) Reset() {
 	*x = Windows{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[32]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2316,7 +2389,7 @@ func (x *Windows) String() string {
 func (*Windows) ProtoMessage() {}
 
 func (x *Windows) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[32]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2329,7 +2402,7 @@ func (x *Windows) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Windows.ProtoReflect.Descriptor instead.
 func (*Windows) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{32}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *Windows) GetWindows() *Batch {
@@ -2362,7 +2435,7 @@ type Restore struct {
 
 func (x *Restore) Reset() {
 	*x = Restore{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[33]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2374,7 +2447,7 @@ func (x *Restore) String() string {
 func (*Restore) ProtoMessage() {}
 
 func (x *Restore) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[33]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2387,7 +2460,7 @@ func (x *Restore) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Restore.ProtoReflect.Descriptor instead.
 func (*Restore) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{33}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *Restore) GetState() []byte {
@@ -2412,7 +2485,7 @@ type TransformResponse struct {
 
 func (x *TransformResponse) Reset() {
 	*x = TransformResponse{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[34]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2424,7 +2497,7 @@ func (x *TransformResponse) String() string {
 func (*TransformResponse) ProtoMessage() {}
 
 func (x *TransformResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[34]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2437,7 +2510,7 @@ func (x *TransformResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TransformResponse.ProtoReflect.Descriptor instead.
 func (*TransformResponse) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{34}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *TransformResponse) GetResponse() isTransformResponse_Response {
@@ -2525,7 +2598,7 @@ type Transformed struct {
 
 func (x *Transformed) Reset() {
 	*x = Transformed{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[35]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2537,7 +2610,7 @@ func (x *Transformed) String() string {
 func (*Transformed) ProtoMessage() {}
 
 func (x *Transformed) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[35]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2550,7 +2623,7 @@ func (x *Transformed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Transformed.ProtoReflect.Descriptor instead.
 func (*Transformed) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{35}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *Transformed) GetRows() *Batch {
@@ -2589,7 +2662,7 @@ type SinkRequest struct {
 
 func (x *SinkRequest) Reset() {
 	*x = SinkRequest{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[36]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2601,7 +2674,7 @@ func (x *SinkRequest) String() string {
 func (*SinkRequest) ProtoMessage() {}
 
 func (x *SinkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[36]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2614,7 +2687,7 @@ func (x *SinkRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SinkRequest.ProtoReflect.Descriptor instead.
 func (*SinkRequest) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{36}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *SinkRequest) GetRequest() isSinkRequest_Request {
@@ -2697,7 +2770,7 @@ type LastDelivered struct {
 
 func (x *LastDelivered) Reset() {
 	*x = LastDelivered{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[37]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2709,7 +2782,7 @@ func (x *LastDelivered) String() string {
 func (*LastDelivered) ProtoMessage() {}
 
 func (x *LastDelivered) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[37]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2722,7 +2795,7 @@ func (x *LastDelivered) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LastDelivered.ProtoReflect.Descriptor instead.
 func (*LastDelivered) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{37}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{38}
 }
 
 type Close struct {
@@ -2733,7 +2806,7 @@ type Close struct {
 
 func (x *Close) Reset() {
 	*x = Close{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[38]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2745,7 +2818,7 @@ func (x *Close) String() string {
 func (*Close) ProtoMessage() {}
 
 func (x *Close) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[38]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2758,7 +2831,7 @@ func (x *Close) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Close.ProtoReflect.Descriptor instead.
 func (*Close) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{38}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{39}
 }
 
 // Write delivers rows first, first + 1, ... Text sinks get data and offsets (each row's line end is in trailer), the others columns.
@@ -2772,7 +2845,7 @@ type Write struct {
 
 func (x *Write) Reset() {
 	*x = Write{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[39]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2784,7 +2857,7 @@ func (x *Write) String() string {
 func (*Write) ProtoMessage() {}
 
 func (x *Write) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[39]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2797,7 +2870,7 @@ func (x *Write) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Write.ProtoReflect.Descriptor instead.
 func (*Write) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{39}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *Write) GetFirst() uint64 {
@@ -2830,7 +2903,7 @@ type SinkResponse struct {
 
 func (x *SinkResponse) Reset() {
 	*x = SinkResponse{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[40]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2842,7 +2915,7 @@ func (x *SinkResponse) String() string {
 func (*SinkResponse) ProtoMessage() {}
 
 func (x *SinkResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[40]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2855,7 +2928,7 @@ func (x *SinkResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SinkResponse.ProtoReflect.Descriptor instead.
 func (*SinkResponse) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{40}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *SinkResponse) GetResponse() isSinkResponse_Response {
@@ -2956,7 +3029,7 @@ type LastResponse struct {
 
 func (x *LastResponse) Reset() {
 	*x = LastResponse{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[41]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2968,7 +3041,7 @@ func (x *LastResponse) String() string {
 func (*LastResponse) ProtoMessage() {}
 
 func (x *LastResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[41]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2981,7 +3054,7 @@ func (x *LastResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LastResponse.ProtoReflect.Descriptor instead.
 func (*LastResponse) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{41}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *LastResponse) GetKnown() bool {
@@ -3020,7 +3093,7 @@ type Written struct {
 
 func (x *Written) Reset() {
 	*x = Written{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[42]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3032,7 +3105,7 @@ func (x *Written) String() string {
 func (*Written) ProtoMessage() {}
 
 func (x *Written) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[42]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3045,7 +3118,7 @@ func (x *Written) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Written.ProtoReflect.Descriptor instead.
 func (*Written) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{42}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *Written) GetError() string {
@@ -3085,7 +3158,7 @@ type Closed struct {
 
 func (x *Closed) Reset() {
 	*x = Closed{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[43]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3097,7 +3170,7 @@ func (x *Closed) String() string {
 func (*Closed) ProtoMessage() {}
 
 func (x *Closed) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[43]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3110,7 +3183,7 @@ func (x *Closed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Closed.ProtoReflect.Descriptor instead.
 func (*Closed) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{43}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *Closed) GetError() string {
@@ -3163,12 +3236,13 @@ const file_tidemark_plugin_v1_plugin_proto_rawDesc = "" +
 	"\x06Opened\"]\n" +
 	"\x06Failed\x12\x18\n" +
 	"\amessage\x18\x01 \x01(\tR\amessage\x129\n" +
-	"\aoptions\x18\x02 \x03(\v2\x1f.tidemark.plugin.v1.OptionErrorR\aoptions\"\xc7\x01\n" +
+	"\aoptions\x18\x02 \x03(\v2\x1f.tidemark.plugin.v1.OptionErrorR\aoptions\"\xf7\x01\n" +
 	"\rSourceRequest\x124\n" +
 	"\x04open\x18\x01 \x01(\v2\x1e.tidemark.plugin.v1.SourceOpenH\x00R\x04open\x12\x18\n" +
 	"\x06credit\x18\x02 \x01(\rH\x00R\x06credit\x12+\n" +
 	"\x03ack\x18\x03 \x01(\v2\x17.tidemark.plugin.v1.AckH\x00R\x03ack\x12.\n" +
-	"\x04stop\x18\x04 \x01(\v2\x18.tidemark.plugin.v1.StopH\x00R\x04stopB\t\n" +
+	"\x04stop\x18\x04 \x01(\v2\x18.tidemark.plugin.v1.StopH\x00R\x04stop\x12.\n" +
+	"\x04hold\x18\x05 \x01(\v2\x18.tidemark.plugin.v1.HoldH\x00R\x04holdB\t\n" +
 	"\arequest\"\x83\x03\n" +
 	"\n" +
 	"SourceOpen\x12,\n" +
@@ -3194,7 +3268,10 @@ const file_tidemark_plugin_v1_plugin_proto_rawDesc = "" +
 	"\x03Ack\x12\x1c\n" +
 	"\tpartition\x18\x01 \x01(\rR\tpartition\x12\x1a\n" +
 	"\bposition\x18\x02 \x01(\fR\bposition\"\x06\n" +
-	"\x04Stop\"\x99\x04\n" +
+	"\x04Stop\"8\n" +
+	"\x04Hold\x12\x1c\n" +
+	"\tpartition\x18\x01 \x01(\rR\tpartition\x12\x12\n" +
+	"\x04held\x18\x02 \x01(\bR\x04held\"\x99\x04\n" +
 	"\x0eSourceResponse\x124\n" +
 	"\x06opened\x18\x01 \x01(\v2\x1a.tidemark.plugin.v1.OpenedH\x00R\x06opened\x124\n" +
 	"\x06failed\x18\x02 \x01(\v2\x1a.tidemark.plugin.v1.FailedH\x00R\x06failed\x121\n" +
@@ -3342,7 +3419,7 @@ func file_tidemark_plugin_v1_plugin_proto_rawDescGZIP() []byte {
 	return file_tidemark_plugin_v1_plugin_proto_rawDescData
 }
 
-var file_tidemark_plugin_v1_plugin_proto_msgTypes = make([]protoimpl.MessageInfo, 44)
+var file_tidemark_plugin_v1_plugin_proto_msgTypes = make([]protoimpl.MessageInfo, 45)
 var file_tidemark_plugin_v1_plugin_proto_goTypes = []any{
 	(*ListRequest)(nil),       // 0: tidemark.plugin.v1.ListRequest
 	(*ListResponse)(nil),      // 1: tidemark.plugin.v1.ListResponse
@@ -3361,35 +3438,36 @@ var file_tidemark_plugin_v1_plugin_proto_goTypes = []any{
 	(*RestoredPartition)(nil), // 14: tidemark.plugin.v1.RestoredPartition
 	(*Ack)(nil),               // 15: tidemark.plugin.v1.Ack
 	(*Stop)(nil),              // 16: tidemark.plugin.v1.Stop
-	(*SourceResponse)(nil),    // 17: tidemark.plugin.v1.SourceResponse
-	(*PartitionAdded)(nil),    // 18: tidemark.plugin.v1.PartitionAdded
-	(*PartitionEvent)(nil),    // 19: tidemark.plugin.v1.PartitionEvent
-	(*SourceDone)(nil),        // 20: tidemark.plugin.v1.SourceDone
-	(*AssignerRequest)(nil),   // 21: tidemark.plugin.v1.AssignerRequest
-	(*AssignerOpen)(nil),      // 22: tidemark.plugin.v1.AssignerOpen
-	(*AddPartition)(nil),      // 23: tidemark.plugin.v1.AddPartition
-	(*Tick)(nil),              // 24: tidemark.plugin.v1.Tick
-	(*Barrier)(nil),           // 25: tidemark.plugin.v1.Barrier
-	(*AssignerResponse)(nil),  // 26: tidemark.plugin.v1.AssignerResponse
-	(*Assigned)(nil),          // 27: tidemark.plugin.v1.Assigned
-	(*Ticked)(nil),            // 28: tidemark.plugin.v1.Ticked
-	(*Snapshot)(nil),          // 29: tidemark.plugin.v1.Snapshot
-	(*PartitionState)(nil),    // 30: tidemark.plugin.v1.PartitionState
-	(*TransformRequest)(nil),  // 31: tidemark.plugin.v1.TransformRequest
-	(*Windows)(nil),           // 32: tidemark.plugin.v1.Windows
-	(*Restore)(nil),           // 33: tidemark.plugin.v1.Restore
-	(*TransformResponse)(nil), // 34: tidemark.plugin.v1.TransformResponse
-	(*Transformed)(nil),       // 35: tidemark.plugin.v1.Transformed
-	(*SinkRequest)(nil),       // 36: tidemark.plugin.v1.SinkRequest
-	(*LastDelivered)(nil),     // 37: tidemark.plugin.v1.LastDelivered
-	(*Close)(nil),             // 38: tidemark.plugin.v1.Close
-	(*Write)(nil),             // 39: tidemark.plugin.v1.Write
-	(*SinkResponse)(nil),      // 40: tidemark.plugin.v1.SinkResponse
-	(*LastResponse)(nil),      // 41: tidemark.plugin.v1.LastResponse
-	(*Written)(nil),           // 42: tidemark.plugin.v1.Written
-	(*Closed)(nil),            // 43: tidemark.plugin.v1.Closed
-	(*Batch)(nil),             // 44: tidemark.plugin.v1.Batch
-	(*BadRow)(nil),            // 45: tidemark.plugin.v1.BadRow
+	(*Hold)(nil),              // 17: tidemark.plugin.v1.Hold
+	(*SourceResponse)(nil),    // 18: tidemark.plugin.v1.SourceResponse
+	(*PartitionAdded)(nil),    // 19: tidemark.plugin.v1.PartitionAdded
+	(*PartitionEvent)(nil),    // 20: tidemark.plugin.v1.PartitionEvent
+	(*SourceDone)(nil),        // 21: tidemark.plugin.v1.SourceDone
+	(*AssignerRequest)(nil),   // 22: tidemark.plugin.v1.AssignerRequest
+	(*AssignerOpen)(nil),      // 23: tidemark.plugin.v1.AssignerOpen
+	(*AddPartition)(nil),      // 24: tidemark.plugin.v1.AddPartition
+	(*Tick)(nil),              // 25: tidemark.plugin.v1.Tick
+	(*Barrier)(nil),           // 26: tidemark.plugin.v1.Barrier
+	(*AssignerResponse)(nil),  // 27: tidemark.plugin.v1.AssignerResponse
+	(*Assigned)(nil),          // 28: tidemark.plugin.v1.Assigned
+	(*Ticked)(nil),            // 29: tidemark.plugin.v1.Ticked
+	(*Snapshot)(nil),          // 30: tidemark.plugin.v1.Snapshot
+	(*PartitionState)(nil),    // 31: tidemark.plugin.v1.PartitionState
+	(*TransformRequest)(nil),  // 32: tidemark.plugin.v1.TransformRequest
+	(*Windows)(nil),           // 33: tidemark.plugin.v1.Windows
+	(*Restore)(nil),           // 34: tidemark.plugin.v1.Restore
+	(*TransformResponse)(nil), // 35: tidemark.plugin.v1.TransformResponse
+	(*Transformed)(nil),       // 36: tidemark.plugin.v1.Transformed
+	(*SinkRequest)(nil),       // 37: tidemark.plugin.v1.SinkRequest
+	(*LastDelivered)(nil),     // 38: tidemark.plugin.v1.LastDelivered
+	(*Close)(nil),             // 39: tidemark.plugin.v1.Close
+	(*Write)(nil),             // 40: tidemark.plugin.v1.Write
+	(*SinkResponse)(nil),      // 41: tidemark.plugin.v1.SinkResponse
+	(*LastResponse)(nil),      // 42: tidemark.plugin.v1.LastResponse
+	(*Written)(nil),           // 43: tidemark.plugin.v1.Written
+	(*Closed)(nil),            // 44: tidemark.plugin.v1.Closed
+	(*Batch)(nil),             // 45: tidemark.plugin.v1.Batch
+	(*BadRow)(nil),            // 46: tidemark.plugin.v1.BadRow
 }
 var file_tidemark_plugin_v1_plugin_proto_depIdxs = []int32{
 	2,  // 0: tidemark.plugin.v1.ListResponse.plugins:type_name -> tidemark.plugin.v1.Description
@@ -3399,74 +3477,75 @@ var file_tidemark_plugin_v1_plugin_proto_depIdxs = []int32{
 	13, // 4: tidemark.plugin.v1.SourceRequest.open:type_name -> tidemark.plugin.v1.SourceOpen
 	15, // 5: tidemark.plugin.v1.SourceRequest.ack:type_name -> tidemark.plugin.v1.Ack
 	16, // 6: tidemark.plugin.v1.SourceRequest.stop:type_name -> tidemark.plugin.v1.Stop
-	9,  // 7: tidemark.plugin.v1.SourceOpen.open:type_name -> tidemark.plugin.v1.Open
-	14, // 8: tidemark.plugin.v1.SourceOpen.restored:type_name -> tidemark.plugin.v1.RestoredPartition
-	10, // 9: tidemark.plugin.v1.SourceResponse.opened:type_name -> tidemark.plugin.v1.Opened
-	11, // 10: tidemark.plugin.v1.SourceResponse.failed:type_name -> tidemark.plugin.v1.Failed
-	44, // 11: tidemark.plugin.v1.SourceResponse.batch:type_name -> tidemark.plugin.v1.Batch
-	18, // 12: tidemark.plugin.v1.SourceResponse.added:type_name -> tidemark.plugin.v1.PartitionAdded
-	19, // 13: tidemark.plugin.v1.SourceResponse.ended:type_name -> tidemark.plugin.v1.PartitionEvent
-	19, // 14: tidemark.plugin.v1.SourceResponse.idle:type_name -> tidemark.plugin.v1.PartitionEvent
-	19, // 15: tidemark.plugin.v1.SourceResponse.busy:type_name -> tidemark.plugin.v1.PartitionEvent
-	20, // 16: tidemark.plugin.v1.SourceResponse.done:type_name -> tidemark.plugin.v1.SourceDone
-	20, // 17: tidemark.plugin.v1.SourceResponse.stopped:type_name -> tidemark.plugin.v1.SourceDone
-	22, // 18: tidemark.plugin.v1.AssignerRequest.open:type_name -> tidemark.plugin.v1.AssignerOpen
-	44, // 19: tidemark.plugin.v1.AssignerRequest.rows:type_name -> tidemark.plugin.v1.Batch
-	23, // 20: tidemark.plugin.v1.AssignerRequest.add:type_name -> tidemark.plugin.v1.AddPartition
-	19, // 21: tidemark.plugin.v1.AssignerRequest.remove:type_name -> tidemark.plugin.v1.PartitionEvent
-	24, // 22: tidemark.plugin.v1.AssignerRequest.tick:type_name -> tidemark.plugin.v1.Tick
-	25, // 23: tidemark.plugin.v1.AssignerRequest.barrier:type_name -> tidemark.plugin.v1.Barrier
-	9,  // 24: tidemark.plugin.v1.AssignerOpen.open:type_name -> tidemark.plugin.v1.Open
-	10, // 25: tidemark.plugin.v1.AssignerResponse.opened:type_name -> tidemark.plugin.v1.Opened
-	11, // 26: tidemark.plugin.v1.AssignerResponse.failed:type_name -> tidemark.plugin.v1.Failed
-	27, // 27: tidemark.plugin.v1.AssignerResponse.assigned:type_name -> tidemark.plugin.v1.Assigned
-	28, // 28: tidemark.plugin.v1.AssignerResponse.ticked:type_name -> tidemark.plugin.v1.Ticked
-	29, // 29: tidemark.plugin.v1.AssignerResponse.snapshot:type_name -> tidemark.plugin.v1.Snapshot
-	45, // 30: tidemark.plugin.v1.Assigned.bad:type_name -> tidemark.plugin.v1.BadRow
-	30, // 31: tidemark.plugin.v1.Snapshot.partitions:type_name -> tidemark.plugin.v1.PartitionState
-	9,  // 32: tidemark.plugin.v1.TransformRequest.open:type_name -> tidemark.plugin.v1.Open
-	44, // 33: tidemark.plugin.v1.TransformRequest.rows:type_name -> tidemark.plugin.v1.Batch
-	25, // 34: tidemark.plugin.v1.TransformRequest.barrier:type_name -> tidemark.plugin.v1.Barrier
-	33, // 35: tidemark.plugin.v1.TransformRequest.restore:type_name -> tidemark.plugin.v1.Restore
-	32, // 36: tidemark.plugin.v1.TransformRequest.windows:type_name -> tidemark.plugin.v1.Windows
-	44, // 37: tidemark.plugin.v1.Windows.windows:type_name -> tidemark.plugin.v1.Batch
-	44, // 38: tidemark.plugin.v1.Windows.records:type_name -> tidemark.plugin.v1.Batch
-	10, // 39: tidemark.plugin.v1.TransformResponse.opened:type_name -> tidemark.plugin.v1.Opened
-	11, // 40: tidemark.plugin.v1.TransformResponse.failed:type_name -> tidemark.plugin.v1.Failed
-	35, // 41: tidemark.plugin.v1.TransformResponse.transformed:type_name -> tidemark.plugin.v1.Transformed
-	29, // 42: tidemark.plugin.v1.TransformResponse.snapshot:type_name -> tidemark.plugin.v1.Snapshot
-	44, // 43: tidemark.plugin.v1.Transformed.rows:type_name -> tidemark.plugin.v1.Batch
-	45, // 44: tidemark.plugin.v1.Transformed.bad:type_name -> tidemark.plugin.v1.BadRow
-	9,  // 45: tidemark.plugin.v1.SinkRequest.open:type_name -> tidemark.plugin.v1.Open
-	37, // 46: tidemark.plugin.v1.SinkRequest.last:type_name -> tidemark.plugin.v1.LastDelivered
-	39, // 47: tidemark.plugin.v1.SinkRequest.write:type_name -> tidemark.plugin.v1.Write
-	38, // 48: tidemark.plugin.v1.SinkRequest.close:type_name -> tidemark.plugin.v1.Close
-	44, // 49: tidemark.plugin.v1.Write.rows:type_name -> tidemark.plugin.v1.Batch
-	10, // 50: tidemark.plugin.v1.SinkResponse.opened:type_name -> tidemark.plugin.v1.Opened
-	11, // 51: tidemark.plugin.v1.SinkResponse.failed:type_name -> tidemark.plugin.v1.Failed
-	41, // 52: tidemark.plugin.v1.SinkResponse.last:type_name -> tidemark.plugin.v1.LastResponse
-	42, // 53: tidemark.plugin.v1.SinkResponse.written:type_name -> tidemark.plugin.v1.Written
-	43, // 54: tidemark.plugin.v1.SinkResponse.closed:type_name -> tidemark.plugin.v1.Closed
-	45, // 55: tidemark.plugin.v1.Written.refused:type_name -> tidemark.plugin.v1.BadRow
-	0,  // 56: tidemark.plugin.v1.Plugin.List:input_type -> tidemark.plugin.v1.ListRequest
-	3,  // 57: tidemark.plugin.v1.Plugin.Check:input_type -> tidemark.plugin.v1.CheckRequest
-	6,  // 58: tidemark.plugin.v1.Plugin.Metrics:input_type -> tidemark.plugin.v1.MetricsRequest
-	12, // 59: tidemark.plugin.v1.Source.Run:input_type -> tidemark.plugin.v1.SourceRequest
-	21, // 60: tidemark.plugin.v1.Assigner.Assign:input_type -> tidemark.plugin.v1.AssignerRequest
-	31, // 61: tidemark.plugin.v1.Transform.Process:input_type -> tidemark.plugin.v1.TransformRequest
-	36, // 62: tidemark.plugin.v1.Sink.Deliver:input_type -> tidemark.plugin.v1.SinkRequest
-	1,  // 63: tidemark.plugin.v1.Plugin.List:output_type -> tidemark.plugin.v1.ListResponse
-	4,  // 64: tidemark.plugin.v1.Plugin.Check:output_type -> tidemark.plugin.v1.CheckResponse
-	7,  // 65: tidemark.plugin.v1.Plugin.Metrics:output_type -> tidemark.plugin.v1.MetricsResponse
-	17, // 66: tidemark.plugin.v1.Source.Run:output_type -> tidemark.plugin.v1.SourceResponse
-	26, // 67: tidemark.plugin.v1.Assigner.Assign:output_type -> tidemark.plugin.v1.AssignerResponse
-	34, // 68: tidemark.plugin.v1.Transform.Process:output_type -> tidemark.plugin.v1.TransformResponse
-	40, // 69: tidemark.plugin.v1.Sink.Deliver:output_type -> tidemark.plugin.v1.SinkResponse
-	63, // [63:70] is the sub-list for method output_type
-	56, // [56:63] is the sub-list for method input_type
-	56, // [56:56] is the sub-list for extension type_name
-	56, // [56:56] is the sub-list for extension extendee
-	0,  // [0:56] is the sub-list for field type_name
+	17, // 7: tidemark.plugin.v1.SourceRequest.hold:type_name -> tidemark.plugin.v1.Hold
+	9,  // 8: tidemark.plugin.v1.SourceOpen.open:type_name -> tidemark.plugin.v1.Open
+	14, // 9: tidemark.plugin.v1.SourceOpen.restored:type_name -> tidemark.plugin.v1.RestoredPartition
+	10, // 10: tidemark.plugin.v1.SourceResponse.opened:type_name -> tidemark.plugin.v1.Opened
+	11, // 11: tidemark.plugin.v1.SourceResponse.failed:type_name -> tidemark.plugin.v1.Failed
+	45, // 12: tidemark.plugin.v1.SourceResponse.batch:type_name -> tidemark.plugin.v1.Batch
+	19, // 13: tidemark.plugin.v1.SourceResponse.added:type_name -> tidemark.plugin.v1.PartitionAdded
+	20, // 14: tidemark.plugin.v1.SourceResponse.ended:type_name -> tidemark.plugin.v1.PartitionEvent
+	20, // 15: tidemark.plugin.v1.SourceResponse.idle:type_name -> tidemark.plugin.v1.PartitionEvent
+	20, // 16: tidemark.plugin.v1.SourceResponse.busy:type_name -> tidemark.plugin.v1.PartitionEvent
+	21, // 17: tidemark.plugin.v1.SourceResponse.done:type_name -> tidemark.plugin.v1.SourceDone
+	21, // 18: tidemark.plugin.v1.SourceResponse.stopped:type_name -> tidemark.plugin.v1.SourceDone
+	23, // 19: tidemark.plugin.v1.AssignerRequest.open:type_name -> tidemark.plugin.v1.AssignerOpen
+	45, // 20: tidemark.plugin.v1.AssignerRequest.rows:type_name -> tidemark.plugin.v1.Batch
+	24, // 21: tidemark.plugin.v1.AssignerRequest.add:type_name -> tidemark.plugin.v1.AddPartition
+	20, // 22: tidemark.plugin.v1.AssignerRequest.remove:type_name -> tidemark.plugin.v1.PartitionEvent
+	25, // 23: tidemark.plugin.v1.AssignerRequest.tick:type_name -> tidemark.plugin.v1.Tick
+	26, // 24: tidemark.plugin.v1.AssignerRequest.barrier:type_name -> tidemark.plugin.v1.Barrier
+	9,  // 25: tidemark.plugin.v1.AssignerOpen.open:type_name -> tidemark.plugin.v1.Open
+	10, // 26: tidemark.plugin.v1.AssignerResponse.opened:type_name -> tidemark.plugin.v1.Opened
+	11, // 27: tidemark.plugin.v1.AssignerResponse.failed:type_name -> tidemark.plugin.v1.Failed
+	28, // 28: tidemark.plugin.v1.AssignerResponse.assigned:type_name -> tidemark.plugin.v1.Assigned
+	29, // 29: tidemark.plugin.v1.AssignerResponse.ticked:type_name -> tidemark.plugin.v1.Ticked
+	30, // 30: tidemark.plugin.v1.AssignerResponse.snapshot:type_name -> tidemark.plugin.v1.Snapshot
+	46, // 31: tidemark.plugin.v1.Assigned.bad:type_name -> tidemark.plugin.v1.BadRow
+	31, // 32: tidemark.plugin.v1.Snapshot.partitions:type_name -> tidemark.plugin.v1.PartitionState
+	9,  // 33: tidemark.plugin.v1.TransformRequest.open:type_name -> tidemark.plugin.v1.Open
+	45, // 34: tidemark.plugin.v1.TransformRequest.rows:type_name -> tidemark.plugin.v1.Batch
+	26, // 35: tidemark.plugin.v1.TransformRequest.barrier:type_name -> tidemark.plugin.v1.Barrier
+	34, // 36: tidemark.plugin.v1.TransformRequest.restore:type_name -> tidemark.plugin.v1.Restore
+	33, // 37: tidemark.plugin.v1.TransformRequest.windows:type_name -> tidemark.plugin.v1.Windows
+	45, // 38: tidemark.plugin.v1.Windows.windows:type_name -> tidemark.plugin.v1.Batch
+	45, // 39: tidemark.plugin.v1.Windows.records:type_name -> tidemark.plugin.v1.Batch
+	10, // 40: tidemark.plugin.v1.TransformResponse.opened:type_name -> tidemark.plugin.v1.Opened
+	11, // 41: tidemark.plugin.v1.TransformResponse.failed:type_name -> tidemark.plugin.v1.Failed
+	36, // 42: tidemark.plugin.v1.TransformResponse.transformed:type_name -> tidemark.plugin.v1.Transformed
+	30, // 43: tidemark.plugin.v1.TransformResponse.snapshot:type_name -> tidemark.plugin.v1.Snapshot
+	45, // 44: tidemark.plugin.v1.Transformed.rows:type_name -> tidemark.plugin.v1.Batch
+	46, // 45: tidemark.plugin.v1.Transformed.bad:type_name -> tidemark.plugin.v1.BadRow
+	9,  // 46: tidemark.plugin.v1.SinkRequest.open:type_name -> tidemark.plugin.v1.Open
+	38, // 47: tidemark.plugin.v1.SinkRequest.last:type_name -> tidemark.plugin.v1.LastDelivered
+	40, // 48: tidemark.plugin.v1.SinkRequest.write:type_name -> tidemark.plugin.v1.Write
+	39, // 49: tidemark.plugin.v1.SinkRequest.close:type_name -> tidemark.plugin.v1.Close
+	45, // 50: tidemark.plugin.v1.Write.rows:type_name -> tidemark.plugin.v1.Batch
+	10, // 51: tidemark.plugin.v1.SinkResponse.opened:type_name -> tidemark.plugin.v1.Opened
+	11, // 52: tidemark.plugin.v1.SinkResponse.failed:type_name -> tidemark.plugin.v1.Failed
+	42, // 53: tidemark.plugin.v1.SinkResponse.last:type_name -> tidemark.plugin.v1.LastResponse
+	43, // 54: tidemark.plugin.v1.SinkResponse.written:type_name -> tidemark.plugin.v1.Written
+	44, // 55: tidemark.plugin.v1.SinkResponse.closed:type_name -> tidemark.plugin.v1.Closed
+	46, // 56: tidemark.plugin.v1.Written.refused:type_name -> tidemark.plugin.v1.BadRow
+	0,  // 57: tidemark.plugin.v1.Plugin.List:input_type -> tidemark.plugin.v1.ListRequest
+	3,  // 58: tidemark.plugin.v1.Plugin.Check:input_type -> tidemark.plugin.v1.CheckRequest
+	6,  // 59: tidemark.plugin.v1.Plugin.Metrics:input_type -> tidemark.plugin.v1.MetricsRequest
+	12, // 60: tidemark.plugin.v1.Source.Run:input_type -> tidemark.plugin.v1.SourceRequest
+	22, // 61: tidemark.plugin.v1.Assigner.Assign:input_type -> tidemark.plugin.v1.AssignerRequest
+	32, // 62: tidemark.plugin.v1.Transform.Process:input_type -> tidemark.plugin.v1.TransformRequest
+	37, // 63: tidemark.plugin.v1.Sink.Deliver:input_type -> tidemark.plugin.v1.SinkRequest
+	1,  // 64: tidemark.plugin.v1.Plugin.List:output_type -> tidemark.plugin.v1.ListResponse
+	4,  // 65: tidemark.plugin.v1.Plugin.Check:output_type -> tidemark.plugin.v1.CheckResponse
+	7,  // 66: tidemark.plugin.v1.Plugin.Metrics:output_type -> tidemark.plugin.v1.MetricsResponse
+	18, // 67: tidemark.plugin.v1.Source.Run:output_type -> tidemark.plugin.v1.SourceResponse
+	27, // 68: tidemark.plugin.v1.Assigner.Assign:output_type -> tidemark.plugin.v1.AssignerResponse
+	35, // 69: tidemark.plugin.v1.Transform.Process:output_type -> tidemark.plugin.v1.TransformResponse
+	41, // 70: tidemark.plugin.v1.Sink.Deliver:output_type -> tidemark.plugin.v1.SinkResponse
+	64, // [64:71] is the sub-list for method output_type
+	57, // [57:64] is the sub-list for method input_type
+	57, // [57:57] is the sub-list for extension type_name
+	57, // [57:57] is the sub-list for extension extendee
+	0,  // [0:57] is the sub-list for field type_name
 }
 
 func init() { file_tidemark_plugin_v1_plugin_proto_init() }
@@ -3480,8 +3559,9 @@ func file_tidemark_plugin_v1_plugin_proto_init() {
 		(*SourceRequest_Credit)(nil),
 		(*SourceRequest_Ack)(nil),
 		(*SourceRequest_Stop)(nil),
+		(*SourceRequest_Hold)(nil),
 	}
-	file_tidemark_plugin_v1_plugin_proto_msgTypes[17].OneofWrappers = []any{
+	file_tidemark_plugin_v1_plugin_proto_msgTypes[18].OneofWrappers = []any{
 		(*SourceResponse_Opened)(nil),
 		(*SourceResponse_Failed)(nil),
 		(*SourceResponse_Batch)(nil),
@@ -3492,7 +3572,7 @@ func file_tidemark_plugin_v1_plugin_proto_init() {
 		(*SourceResponse_Done)(nil),
 		(*SourceResponse_Stopped)(nil),
 	}
-	file_tidemark_plugin_v1_plugin_proto_msgTypes[21].OneofWrappers = []any{
+	file_tidemark_plugin_v1_plugin_proto_msgTypes[22].OneofWrappers = []any{
 		(*AssignerRequest_Open)(nil),
 		(*AssignerRequest_Rows)(nil),
 		(*AssignerRequest_Add)(nil),
@@ -3500,33 +3580,33 @@ func file_tidemark_plugin_v1_plugin_proto_init() {
 		(*AssignerRequest_Tick)(nil),
 		(*AssignerRequest_Barrier)(nil),
 	}
-	file_tidemark_plugin_v1_plugin_proto_msgTypes[26].OneofWrappers = []any{
+	file_tidemark_plugin_v1_plugin_proto_msgTypes[27].OneofWrappers = []any{
 		(*AssignerResponse_Opened)(nil),
 		(*AssignerResponse_Failed)(nil),
 		(*AssignerResponse_Assigned)(nil),
 		(*AssignerResponse_Ticked)(nil),
 		(*AssignerResponse_Snapshot)(nil),
 	}
-	file_tidemark_plugin_v1_plugin_proto_msgTypes[31].OneofWrappers = []any{
+	file_tidemark_plugin_v1_plugin_proto_msgTypes[32].OneofWrappers = []any{
 		(*TransformRequest_Open)(nil),
 		(*TransformRequest_Rows)(nil),
 		(*TransformRequest_Barrier)(nil),
 		(*TransformRequest_Restore)(nil),
 		(*TransformRequest_Windows)(nil),
 	}
-	file_tidemark_plugin_v1_plugin_proto_msgTypes[34].OneofWrappers = []any{
+	file_tidemark_plugin_v1_plugin_proto_msgTypes[35].OneofWrappers = []any{
 		(*TransformResponse_Opened)(nil),
 		(*TransformResponse_Failed)(nil),
 		(*TransformResponse_Transformed)(nil),
 		(*TransformResponse_Snapshot)(nil),
 	}
-	file_tidemark_plugin_v1_plugin_proto_msgTypes[36].OneofWrappers = []any{
+	file_tidemark_plugin_v1_plugin_proto_msgTypes[37].OneofWrappers = []any{
 		(*SinkRequest_Open)(nil),
 		(*SinkRequest_Last)(nil),
 		(*SinkRequest_Write)(nil),
 		(*SinkRequest_Close)(nil),
 	}
-	file_tidemark_plugin_v1_plugin_proto_msgTypes[40].OneofWrappers = []any{
+	file_tidemark_plugin_v1_plugin_proto_msgTypes[41].OneofWrappers = []any{
 		(*SinkResponse_Opened)(nil),
 		(*SinkResponse_Failed)(nil),
 		(*SinkResponse_Last)(nil),
@@ -3539,7 +3619,7 @@ func file_tidemark_plugin_v1_plugin_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_tidemark_plugin_v1_plugin_proto_rawDesc), len(file_tidemark_plugin_v1_plugin_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   44,
+			NumMessages:   45,
 			NumExtensions: 0,
 			NumServices:   5,
 		},
