@@ -48,7 +48,7 @@ func serve(plugins []Plugin) error {
 	out := &output{stdout: os.Stdout, stderr: os.Stderr}
 	goplugin.Serve(&goplugin.ServeConfig{
 		HandshakeConfig:  goplugin.HandshakeConfig{MagicCookieKey: wire.CookieKey, MagicCookieValue: wire.CookieValue},
-		VersionedPlugins: versioned(wire.Majors(), wire.NewServer(served, log)),
+		VersionedPlugins: versioned(wire.Majors(), wire.NewServer(served, readable{log})),
 		GRPCServer: func(o []grpc.ServerOption) *grpc.Server {
 			o = append(o, grpc.ChainUnaryInterceptor(out.unary), grpc.ChainStreamInterceptor(out.stream))
 			return grpc.NewServer(append(o, wire.ServerOptions()...)...)

@@ -101,8 +101,9 @@ func (p *process) shake(ctx context.Context, cmd *exec.Cmd, stdin bool) error {
 	if p.policy != nil && p.policy.StartTimeout > 0 {
 		timeout = p.policy.StartTimeout
 	}
-	printed := func(line string) { p.log.Info("the plugin has printed a line", "line", line) }
-	p.runner = newProcessRunner(cmd, !stdin, p.policy, p.host.spawner, p.host.guard, p.host.clock, printed)
+	known := map[string]string{"plugin": p.name, "kind": string(p.kind), "pipeline": p.place.Pipeline, "component": p.place.Component}
+	said := newPluginLog(p.log, known, p.host.clock)
+	p.runner = newProcessRunner(cmd, !stdin, p.policy, p.host.spawner, p.host.guard, p.host.clock, said)
 	p.client = goplugin.NewClient(&goplugin.ClientConfig{
 		HandshakeConfig:  goplugin.HandshakeConfig{MagicCookieKey: wire.CookieKey, MagicCookieValue: wire.CookieValue},
 		VersionedPlugins: clientHalves(p.host.majors),
@@ -117,16 +118,16 @@ func (p *process) shake(ctx context.Context, cmd *exec.Cmd, stdin bool) error {
 			return p.runner, nil
 		},
 		AllowedProtocols: []goplugin.Protocol{goplugin.ProtocolGRPC},
-		Logger:           libraryLog{Logger: hclog.NewNullLogger(), plugin: p.log},
+		Logger:           hclog.NewNullLogger(),
 		StartTimeout:     timeout,
 		AutoMTLS:         p.policy != nil && p.policy.MTLS,
 		GRPCDialOptions:  wire.DialOptions(),
 		SkipHostEnv:      true,
 		UnixSocketConfig: &goplugin.UnixSocketConfig{TempDir: p.host.dir},
-		SyncStdout:       &lineLog{log: printed},
-		SyncStderr: &lineLog{log: func(line string) {
+		SyncStdout:       &lineSplitter{line: said.printed},
+		SyncStderr: &lineSplitter{line: func(line string) {
 			p.runner.stderr.note(line + "\n")
-			printed(line)
+			said.line(line)
 		}},
 	})
 	stop := context.AfterFunc(ctx, func() { p.runner.abort() })

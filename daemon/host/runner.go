@@ -11,7 +11,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/hashicorp/go-hclog"
 	"github.com/hashicorp/go-plugin/runner"
 	"github.com/tidemark-stream/tidemark/daemon/clock"
 	"github.com/tidemark-stream/tidemark/daemon/config"
@@ -55,10 +54,10 @@ const drainAfterExit = 500 * time.Millisecond
 // endGrace is how long a process that has closed its standard output may take to end.
 const endGrace = 300 * time.Millisecond
 
-func newProcessRunner(cmd *exec.Cmd, group bool, policy *config.PluginPolicy, s *spawner, g *guard, c clock.Clock, log func(line string)) *processRunner {
+func newProcessRunner(cmd *exec.Cmd, group bool, policy *config.PluginPolicy, s *spawner, g *guard, c clock.Clock, log *pluginLog) *processRunner {
 	r, w := io.Pipe()
 	return &processRunner{cmd: cmd, group: group, policy: policy, spawner: s, guard: g, clock: c, stdout: r, exited: make(chan struct{}), drained: make(chan struct{}),
-		filter: &stdoutFilter{out: w, log: log, over: make(chan struct{})}, stderr: &stderrTail{over: make(chan struct{})}}
+		filter: &stdoutFilter{out: w, log: log.printed, over: make(chan struct{})}, stderr: &stderrTail{log: log, over: make(chan struct{})}}
 }
 
 // Start implements runner.Runner.
@@ -75,7 +74,6 @@ func (r *processRunner) Start(context.Context) error {
 	}
 	r.outR, r.cmd.Stdout = files[0], files[1]
 	r.errR, r.cmd.Stderr = files[2], files[3]
-	r.stderr.in = r.errR
 	r.cmd.ExtraFiles, r.live = []*os.File{files[4]}, files[5]
 	r.cmd.Env = append(r.cmd.Env, wire.LivenessKey+"=3")
 	err := r.spawner.start(r.cmd)
@@ -95,11 +93,14 @@ func (r *processRunner) Start(context.Context) error {
 	if err := limit(r.cmd.Process.Pid, r.policy); err != nil {
 		r.kill()
 		err = fmt.Errorf("set the limits of the process: %w", err)
+		close(r.filter.over)
+		close(r.stderr.over)
 		go r.watch()
 		<-r.exited
 		return err
 	}
 	go r.filter.run(r.outR)
+	go r.stderr.run(r.errR)
 	go r.watch()
 	return nil
 }
@@ -141,6 +142,7 @@ func (r *processRunner) watch() {
 	}
 	_ = r.outR.Close()
 	_ = r.errR.Close()
+	r.stderr.log.end()
 	close(r.drained)
 }
 
@@ -188,7 +190,7 @@ func (r *processRunner) Kill(context.Context) error {
 }
 
 func (r *processRunner) Stdout() io.ReadCloser           { return r.stdout }
-func (r *processRunner) Stderr() io.ReadCloser           { return r.stderr }
+func (r *processRunner) Stderr() io.ReadCloser           { return io.NopCloser(strings.NewReader("")) } // it is read by us
 func (r *processRunner) Name() string                    { return r.cmd.Path }
 func (r *processRunner) ID() string                      { return strconv.FormatInt(r.pid.Load(), 10) }
 func (r *processRunner) Diagnose(context.Context) string { return "" }
@@ -199,49 +201,4 @@ func (r *processRunner) PluginToHost(network, address string) (string, string, e
 
 func (r *processRunner) HostToPlugin(network, address string) (string, string, error) {
 	return network, address, nil
-}
-
-// libraryLog keeps go-plugin's own words to itself and passes on the lines of plugins, for which it asks under another name.
-type libraryLog struct {
-	hclog.Logger
-	plugin hclog.Logger
-}
-
-func (l libraryLog) Named(name string) hclog.Logger {
-	if name == "stdio" {
-		return l.Logger
-	}
-	return plainLines{l.plugin}
-}
-
-// plainLines shows lines that are not in the format of logs: go-plugin takes them for details that nobody wants.
-type plainLines struct{ hclog.Logger }
-
-func (l plainLines) Debug(message string, args ...any) {
-	if len(args) == 0 {
-		l.Info("the plugin has printed a line", "line", message)
-		return
-	}
-	l.Logger.Debug(message, args...)
-}
-
-// lineLog logs what a plugin prints.
-type lineLog struct {
-	log  func(line string)
-	open string
-}
-
-func (l *lineLog) Write(p []byte) (int, error) {
-	text := l.open + string(p)
-	for {
-		line, rest, whole := strings.Cut(text, "\n")
-		if !whole {
-			l.open = text[:min(len(text), maxStdoutLine)]
-			return len(p), nil
-		}
-		if line != "" {
-			l.log(line)
-		}
-		text = rest
-	}
 }

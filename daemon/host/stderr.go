@@ -6,15 +6,17 @@ import (
 	"sync"
 )
 
-// stderrTail passes a plugin's standard error on and remembers its last lines, for the message when it dies.
+// stderrTail reads a plugin's standard error to its end: into the log, and it remembers the last lines, for the message when it dies.
+//
+// NB: go-plugin would read it, too. It takes what is in the lines for what it should be, and a text where it expects none ends the daemon.
 type stderrTail struct {
-	in   io.ReadCloser
+	log  *pluginLog
 	over chan struct{} // closed when the output has ended
-	once sync.Once
 
 	mu    sync.Mutex
 	last  []string
 	panic string // the message of a panic
+	place string // where it was
 	open  string // the line that has not ended yet
 }
 
@@ -23,16 +25,20 @@ const (
 	keptLineBytes = 300
 )
 
-func (s *stderrTail) Read(p []byte) (int, error) {
-	n, err := s.in.Read(p)
-	s.note(string(p[:n]))
-	if err != nil {
-		s.once.Do(func() { close(s.over) })
+func (s *stderrTail) run(in io.Reader) {
+	defer close(s.over)
+	lines := &lineSplitter{line: s.log.line}
+	buffer := make([]byte, 16<<10)
+	for {
+		n, err := in.Read(buffer)
+		s.note(string(buffer[:n]))
+		_, _ = lines.Write(buffer[:n])
+		if err != nil {
+			lines.end()
+			return
+		}
 	}
-	return n, err
 }
-
-func (s *stderrTail) Close() error { return s.in.Close() }
 
 func (s *stderrTail) note(text string) {
 	s.mu.Lock()
@@ -46,8 +52,11 @@ func (s *stderrTail) note(text string) {
 			return
 		}
 		if strings.TrimSpace(s.open) != "" && !strings.HasPrefix(s.open, `{"@level"`) { // log lines are in the log
-			if s.panic == "" && (strings.HasPrefix(s.open, "panic: ") || strings.HasPrefix(s.open, "fatal error: ")) {
+			switch {
+			case s.panic == "" && beginsPanic(s.open):
 				s.panic = s.open
+			case s.panic != "" && s.place == "":
+				s.place = placeIn(s.open)
 			}
 			s.last = append(s.last, s.open)
 			if len(s.last) > keptLines {
@@ -63,7 +72,19 @@ func (s *stderrTail) lines() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.panic != "" {
-		return []string{s.panic}
+		return []string{s.panic + s.place}
 	}
 	return append([]string(nil), s.last[max(0, len(s.last)-3):]...)
+}
+
+// placeIn is the place that a line of a stack trace names, with its function's file and line alone; "" for lines that name none, or one in Go's
+// own runtime.
+func placeIn(line string) string {
+	path, found := strings.CutPrefix(line, "\t")
+	at := strings.Index(path, ".go:")
+	if !found || at < 0 || strings.HasPrefix(path, "runtime/") || strings.Contains(path, "/src/runtime/") {
+		return ""
+	}
+	path, _, _ = strings.Cut(path, " ")
+	return ", at " + path[strings.LastIndexByte(path, '/')+1:]
 }

@@ -27,6 +27,12 @@ func main() {
 		for range 20_000 {
 			fmt.Fprintln(os.Stderr, strings.Repeat("noise ", 20))
 		}
+	case "odd_log": // nothing of this is what a line of a log is, but the last two
+		for _, line := range []string{`{"@message":5,"@level":"info"}`, `{"@message":"m","@level":7}`, `{"@timestamp":true}`, `{"@message":null}`, `{`, `{}`, `[]`, `{"@message":"cut`,
+			`{"@message":"a duty","@level":"error","pipeline":"another","component":"c","took":1234567,"@timestamp":"today","list":[1, 2]} and more`,
+			`{"@message":"a duty","@level":"warn","pipeline":"another","component":"c","took":1234567,"@timestamp":"today","list":[1, 2]}`} {
+			fmt.Fprintln(os.Stderr, line)
+		}
 	case "noise_only":
 		fmt.Println("I am the very model")
 		time.Sleep(time.Hour)
@@ -82,7 +88,7 @@ type numbersConfig struct {
 	Count   int           `name:"count" default:"5" help:"how many events"`
 	Pause   time.Duration `name:"pause" help:"between two events"`
 	Forever bool          `name:"forever" help:"goes on until it is stopped"`
-	Fail    string        `name:"fail" enum:"error,panic,exit,hang,silence" help:"after half of the events"`
+	Fail    string        `name:"fail" enum:"error,panic,crash,exit,hang,silence" help:"after half of the events"`
 	Big     sdk.Size      `name:"big" help:"bytes of each user name"`
 }
 
@@ -98,7 +104,7 @@ var numbers = sdk.NewSource("numbers", "gives numbered events", func(c numbersCo
 type numbersSource struct{ c numbersConfig }
 
 func (s *numbersSource) Run(ctx context.Context, out *sdk.SourceContext[Event]) error {
-	s.c.Logger().Info("numbers begin", "at", out.Count())
+	s.c.Logger().Info("numbers begin", "at", out.Count(), "pause", s.c.Pause)
 	name := "user"
 	if s.c.Big > 0 {
 		name = strings.Repeat("b", int(s.c.Big))
@@ -110,6 +116,9 @@ func (s *numbersSource) Run(ctx context.Context, out *sdk.SourceContext[Event]) 
 				return errors.New("the well has run dry")
 			case "panic":
 				panic("the roof is on fire")
+			case "crash": // where the sdk does not see it
+				go panic("the roof has come down")
+				select {}
 			case "exit":
 				fmt.Fprintln(os.Stderr, "the well is poisoned")
 				os.Exit(3)
