@@ -21,10 +21,10 @@ type csvFormat struct {
 	quote     byte // 0: no quoting
 	lazy      bool
 
-	header bool // the batches bring the header
-	spec   *Spec
-	tables map[string]*table // by header; partitions may differ
-	none   []string          // notices about columns that a header lacks
+	header  bool // the batches bring the header
+	spec    *Spec
+	tables  map[string]*table // by header; partitions may differ
+	notices []Notice          // about headers, and not asked for yet
 }
 
 // maxTables bounds the memory for headers; with more different ones than that they are read again and again.
@@ -162,6 +162,20 @@ func (f *csvFormat) takeHeader(b *batch.Batch) bool {
 	if t == nil {
 		var names []string
 		text := trimHeader(b.Header)
+		if problem := f.headerProblem(text); problem != "" {
+			f.tell(Notice{Code: NoticeBadHeader, Message: problem, Severe: true})
+			f.refuseAll(CodeInvalidUTF8, problem)
+			return false
+		}
+		if !f.ascii && !validUTF8(text) {
+			text = appendReplaced(nil, text)
+		}
+		if f.quote == 0 || bytes.IndexByte(text, f.quote) < 0 {
+			if n := bytes.IndexByte(text, '\r'); n >= 0 {
+				f.tell(Notice{Code: NoticeCarriageReturns, Message: fmt.Sprintf("the header row has a carriage return at byte %d: if lines end with carriage returns alone, "+
+					"all of the input is one row; turn them into line feeds first (tr '\\r' '\\n')", n+1)})
+			}
+		}
 		f.dead = false
 		f.split(span{text: text}, func(v span) bool {
 			names = append(names, strings.TrimSpace(string(v.text)))
@@ -173,7 +187,13 @@ func (f *csvFormat) takeHeader(b *batch.Batch) bool {
 		}
 		f.tables[string(b.Header)] = t
 		if len(t.absent) > 0 {
-			f.none = append(f.none, f.absentMessage(t))
+			f.tell(Notice{Code: NoticeNoColumn, Message: f.absentMessage(t), Severe: true})
+		}
+		for c, hidden := range t.shadowed {
+			if hidden && names[c] != "" {
+				f.tell(Notice{Code: NoticeTwice, Message: fmt.Sprintf("the header names %q twice; the last one counts, and the values of the other are left out", names[c])})
+				break
+			}
 		}
 	}
 	f.table = t
@@ -183,6 +203,19 @@ func (f *csvFormat) takeHeader(b *batch.Batch) bool {
 	}
 	return true
 }
+
+// headerProblem says why the names in a header cannot be read.
+func (f *csvFormat) headerProblem(header []byte) string {
+	switch {
+	case isUTF16(header):
+		return "the header row cannot be read: " + utf16Message
+	case !f.replace && !validUTF8(header):
+		return "the header row cannot be read: " + invalidUTF8Message(header)
+	}
+	return ""
+}
+
+func (f *csvFormat) tell(n Notice) { f.notices = append(f.notices, n) }
 
 func (f *csvFormat) absentMessage(t *table) string {
 	return fmt.Sprintf("the header has no column %q; it has %s", f.fields[t.absent[0]].flat, strings.Join(t.names, ", "))
@@ -195,9 +228,9 @@ func (f *csvFormat) refuseAll(code, message string) {
 }
 
 func (f *csvFormat) notice() (Notice, bool) {
-	if len(f.none) > 0 {
-		n := Notice{Code: NoticeNoColumn, Message: f.none[0], Severe: true}
-		f.none = f.none[1:]
+	if len(f.notices) > 0 {
+		n := f.notices[0]
+		f.notices = f.notices[1:]
 		return n, true
 	}
 	return f.tableRow.notice()

@@ -25,7 +25,7 @@ func (f *delimitedFormat) decode(b *batch.Batch, cols []batch.Column, bad *badRo
 	for i := range cols {
 		f.slots = append(f.slots, slot{cols[i].Kinds, cols[i].Bits, 0})
 	}
-	fast := f.fast != nil && f.ascii
+	fast := f.fast != nil && f.ascii && !f.nul
 	for k := range b.Alive() {
 		i := f.live(k)
 		if fast && int(b.Offsets[i+1])+readAhead <= len(b.Data) && f.fastRow(b, i) {

@@ -83,7 +83,7 @@ func TestCSVRows(t *testing.T) {
 
 	spec = Spec{Format: FormatCSV, Fields: fields("b"), Declared: declared(t, "a", "b"), Short: "reject", Extra: "reject"}
 	checkRows(t, spec, []rowCase{
-		{`1`, "columns: the row has 1 columns, 2 are named"},
+		{`1`, "columns: the row has 1 column, 2 are named"},
 		{`1,2,3`, "columns: the row has 3 columns, 2 are named"},
 		{`1,2`, `"2"`},
 	})

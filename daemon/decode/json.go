@@ -141,6 +141,10 @@ func (f *jsonFormat) carefully(b *batch.Batch, i, start, end int, ascii bool, ba
 			last = s.fail(p, "something follows the JSON value")
 		}
 	}
+	if last < 0 && isUTF16(b.Data[b.Offsets[i]:b.Offsets[i+1]-uint32(b.Trailer)]) {
+		bad.refuse(i, CodeInvalidUTF8, utf16Message)
+		return
+	}
 	if last < 0 {
 		bad.refuse(i, CodeMalformed, fmt.Sprintf("not valid JSON at byte %d: %s", s.failAt-start+1, s.failure))
 		return

@@ -2,9 +2,12 @@ package decode
 
 // Codes of notices.
 const (
-	NoticeExtraColumns = "extra_columns" // rows are longer than the header and the rest is ignored
-	NoticeNoColumn     = "no_column"     // a header lacks a wanted column; rows are refused for it
-	NoticeImplausible  = "implausible"   // times that hardly anybody means: the unit is probably wrong
+	NoticeExtraColumns    = "extra_columns"    // rows are longer than the header and the rest is ignored
+	NoticeNoColumn        = "no_column"        // a header lacks a wanted column; rows are refused for it
+	NoticeBadHeader       = "bad_header"       // a header is no text; rows are refused for it
+	NoticeTwice           = "named_twice"      // a header has one name for two columns
+	NoticeCarriageReturns = "carriage_returns" // a header that may be the whole input
+	NoticeImplausible     = "implausible"      // times that hardly anybody means: the unit is probably wrong
 )
 
 // Notice is something worth telling people once: no row is refused for it. Several workers may have the same one; show each
@@ -24,7 +27,7 @@ type noticer interface {
 func (d *Decoder) Notices() []Notice {
 	var all []Notice
 	if f, ok := d.format.(noticer); ok {
-		if n, ok := f.notice(); ok {
+		for n, ok := f.notice(); ok; n, ok = f.notice() {
 			all = append(all, n)
 		}
 	}

@@ -139,5 +139,9 @@ func (r *tableRow) notice() (Notice, bool) {
 }
 
 func columnsMessage(got, want int) string {
-	return fmt.Sprintf("the row has %d columns, %d are named", got, want)
+	columns := "columns"
+	if got == 1 {
+		columns = "column"
+	}
+	return fmt.Sprintf("the row has %d %s, %d are named", got, columns, want)
 }

@@ -41,6 +41,9 @@ func invalidUTF8Message(b []byte) string {
 	for i := 0; i < len(b); {
 		r, n := utf8.DecodeRune(b[i:])
 		if r == utf8.RuneError && n <= 1 {
+			if hasUTF16Mark(b) {
+				return "it begins with a byte order mark of UTF-16; convert the input to UTF-8 first (iconv -f UTF-16 -t UTF-8)"
+			}
 			return fmt.Sprintf("byte %d (0x%02x) is not valid UTF-8; invalid_utf8 = \"replace\" puts U+FFFD there", i+1, b[i])
 		}
 		i += n

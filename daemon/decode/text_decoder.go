@@ -20,6 +20,7 @@ type textDecoder struct {
 	cols  []batch.Column
 	bad   *badRows
 	ascii bool
+	nul   bool // there is a zero byte in the batch
 
 	object []byte // of Spec.Whole, while it is made
 }
@@ -41,6 +42,7 @@ func (s span) cell() uint64 { return s.ref + uint64(len(s.text)) }
 func (t *textDecoder) begin(b *batch.Batch, cols []batch.Column, bad *badRows) {
 	t.b, t.cols, t.bad = b, cols, bad
 	t.ascii = isASCII(b.Data)
+	t.nul = bytes.IndexByte(b.Data, 0) >= 0
 }
 
 func (t *textDecoder) end() { t.b, t.cols, t.bad = nil, nil, nil }
@@ -59,6 +61,10 @@ func (t *textDecoder) line(i int) (s span, ok bool) {
 	start, end := int(b.Offsets[i]), int(b.Offsets[i+1])-int(b.Trailer)
 	if end > start && b.Data[end-1] == '\r' {
 		end--
+	}
+	if t.nul && isUTF16(b.Data[start:end]) {
+		t.bad.refuse(i, CodeInvalidUTF8, utf16Message)
+		return s, false
 	}
 	if t.ascii {
 		return span{b.Data[start:end:end], batch.Ref(start, 0)}, true

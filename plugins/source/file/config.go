@@ -3,6 +3,7 @@ package file
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"time"
 
 	"github.com/bmatcuk/doublestar/v4"
@@ -28,7 +29,13 @@ func (c *Config) Validate() error {
 	if len(c.Path) == 0 {
 		return sdk.BadOption("no file is named", "path")
 	}
+	seen := map[string]bool{}
 	for _, p := range c.Path {
+		if name := filepath.Clean(p); seen[name] {
+			return sdk.BadOption(fmt.Sprintf("%q is named twice; a file is read once, whatever names it", p), "path")
+		} else {
+			seen[name] = true
+		}
 		if p == "" || !doublestar.ValidatePathPattern(p) {
 			return sdk.BadOption(fmt.Sprintf("%q is not a pattern", p), "path")
 		}

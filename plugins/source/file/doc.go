@@ -15,7 +15,7 @@
 // times overlap. With read = "in_order" one file follows the other, for files that begin where the last one ended.
 //
 // Compressed files (gzip with any number of members, zstd) are recognised by their first bytes. One that is damaged or cut short gives what
-// can be read, one reject that names it, and is not read again.
+// can be read, one reject that names it, and is not read again. So does one that is packed in a way that is not known here (xz, zip, …).
 //
 //	config.go     options
 //	expand.go     patterns to paths
@@ -23,7 +23,7 @@
 //	window.go     what was read of a file, for that
 //	position.go   positions
 //	catalog.go    the generations that are known, and which one a file is
-//	reader.go     one open file
+//	reader.go     one open file; packing.go: compressed ones
 //	once.go       reading once
 //	follow.go     following: the loop; tail.go: one followed file
 package file

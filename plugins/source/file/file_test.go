@@ -281,6 +281,7 @@ func TestOptionsThatCannotBe(t *testing.T) {
 		`{}`:                                 "path",
 		`{"path":[]}`:                        "no file is named",
 		`{"path":["a["]}`:                    `"a[" is not a pattern`,
+		`{"path":["a","b","./a"]}`:           `"./a" is named twice`,
 		`{"path":["a"],"from":"middle"}`:     "middle",
 		`{"path":["a"],"poll":"0s"}`:         "above 0",
 		`{"path":["a"],"exclude":["[a"]}`:    "not a pattern",
@@ -311,5 +312,32 @@ func BenchmarkOnce(b *testing.B) {
 			}
 		}
 		require.NoError(b, src.Close())
+	}
+}
+
+// What is packed in a way that is not known here is no text: it is told as what it is, and others are read as ever.
+func TestFilesOfOtherPackersAreTold(t *testing.T) {
+	dir := t.TempDir()
+	fine := filepath.Join(dir, "fine.log")
+	put(t, fine, "fine\n")
+	for name, first := range map[string]string{
+		"xz": "\xfd7zXZ\x00\x00\x04\xe6\xd6", "bzip2": "BZh91AY&SY\xcd", "zip": "PK\x03\x04\x14\x00", "lz4": "\x04\x22\x4d\x18\x64", "Parquet": "PAR1\x15\x04",
+	} {
+		path := filepath.Join(dir, name)
+		put(t, path, first+"\nrest\n")
+		r := read(t, paths(fine, path))
+		require.Equal(t, []string{"fine"}, r.Rows())
+		require.Equal(t, []string{"damaged 0"}, r.Of(path).Rejects)
+		require.Contains(t, r.Log(), "is a file of "+name+", which is not read (gzip and zstd are)")
+		require.Empty(t, read(t, paths(fine, path), r.Restore()...).Rejects(), "it is told once")
+
+		o := paths(path)
+		o["compression"] = "none"
+		require.Equal(t, []string{first, "rest"}, read(t, o).Rows())
+	}
+	for _, text := range []string{"BZh", "PK", "PAR1", "Object\n", "BZh91 is no packer\n"} {
+		path := filepath.Join(dir, "text")
+		put(t, path, text)
+		require.Equal(t, split(text), read(t, paths(path)).Rows())
 	}
 }

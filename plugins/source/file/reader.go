@@ -1,14 +1,12 @@
 package file
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 
-	"github.com/klauspost/compress/gzip"
-	"github.com/klauspost/compress/zstd"
+	"github.com/hashicorp/go-hclog"
 	"github.com/tidemark-stream/tidemark/plugins/framing"
 	"github.com/tidemark-stream/tidemark/plugins/source/stream"
 	"github.com/tidemark-stream/tidemark/sdk"
@@ -33,45 +31,6 @@ type reader struct {
 
 	part *sdk.Partition[[]byte]
 	st   *stream.Stream
-}
-
-var magic = map[string][]byte{"gzip": {0x1f, 0x8b}, "zstd": {0x28, 0xb5, 0x2f, 0xfd}}
-
-// packing says how a file is compressed: "" for not at all.
-func (c *Config) packing(f io.ReaderAt) (string, error) {
-	switch c.Compression {
-	case "none":
-		return "", nil
-	case "gzip", "zstd":
-		return c.Compression, nil
-	}
-	var first [4]byte
-	n, err := f.ReadAt(first[:], 0)
-	if err != nil && !errors.Is(err, io.EOF) {
-		return "", err
-	}
-	for name, m := range magic {
-		if bytes.HasPrefix(first[:n], m) {
-			return name, nil
-		}
-	}
-	return "", nil
-}
-
-// unpack returns what comes out of a compressed file, and a function that frees it.
-func unpack(packing string, raw io.Reader) (io.Reader, func(), error) {
-	if packing == "gzip" {
-		z, err := gzip.NewReader(raw)
-		if err != nil {
-			return nil, nil, err
-		}
-		return full{z}, func() {}, nil
-	}
-	z, err := zstd.NewReader(raw, zstd.WithDecoderConcurrency(1))
-	if err != nil {
-		return nil, nil, err
-	}
-	return full{z}, z.Close, nil
 }
 
 // newReader reads a generation's file on from where the generation stands. It takes the candidate's file over.
@@ -169,13 +128,19 @@ func (r *reader) finish(last framing.End) error {
 	return r.part.End()
 }
 
-// broken reports whether err says that a compressed file is damaged, which no second try mends, and rejects the rest of it.
-func (r *reader) broken(path string, err error) (bool, error) {
+// broken reports whether err says that a compressed file is damaged, or none that can be read, which no second try mends. Then it tells so,
+// and rejects the rest of it.
+func (r *reader) broken(log hclog.Logger, path string, err error) (bool, error) {
 	var sending *stream.SendError
 	if r.packed == nil || errors.As(err, &sending) {
 		return false, err
 	}
-	return true, r.st.Reject(damaged, fmt.Sprintf("%s is damaged or cut short: %v; what stands before that was read", path, err))
+	message := fmt.Sprintf("%s is damaged or cut short: %v; what stands before that was read", path, err)
+	if other := (unreadable{}); errors.As(err, &other) {
+		message = fmt.Sprintf("%s %v", path, err)
+	}
+	log.Error("a file cannot be read any further", "path", path, "reason", message)
+	return true, r.st.Reject(damaged, message)
 }
 
 func (r *reader) close() {
@@ -184,38 +149,4 @@ func (r *reader) close() {
 	}
 	r.unpacker()
 	_ = r.f.Close()
-}
-
-// full fills its buffer, so that what a read gives does not depend on the blocks of the compression.
-type full struct{ r io.Reader }
-
-func (f full) Read(p []byte) (int, error) {
-	n, err := io.ReadFull(f.r, p)
-	if errors.Is(err, io.ErrUnexpectedEOF) && n > 0 {
-		// Either the end of the input or a file that is cut: the next read tells.
-		err = nil
-	}
-	return n, err
-}
-
-// counted counts what is read.
-type counted struct {
-	r io.Reader
-	n *int64
-}
-
-func (c *counted) Read(p []byte) (int, error) {
-	n, err := c.r.Read(p)
-	*c.n += int64(n)
-	return n, err
-}
-
-// failing is a compressed file that cannot be read at all.
-type failing struct{ err error }
-
-func (f failing) Read([]byte) (int, error) {
-	if errors.Is(f.err, io.EOF) {
-		return 0, io.ErrUnexpectedEOF
-	}
-	return 0, f.err
 }

@@ -63,12 +63,8 @@ func (f *follower) failed(t *tail, err error) error {
 	if errors.As(err, &sending) {
 		return err
 	}
-	broken, err := t.r.broken(t.path, err)
-	if err != nil {
+	if _, err := t.r.broken(f.Logger(), t.path, err); err != nil {
 		return fmt.Errorf("read %s: %w", t.path, err)
-	}
-	if broken {
-		f.Logger().Error("a file is damaged or cut short; what could be read was read", "path", t.path)
 	}
 	return t.r.finish(framing.RejectLast)
 }
