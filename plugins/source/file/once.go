@@ -195,7 +195,7 @@ func (s *source) openJob(out *sdk.SourceContext[[]byte], j *job) error {
 func (s *source) advance(j *job) error {
 	end, err := j.r.turn()
 	if err != nil {
-		broken, err := j.r.broken(j.path, err)
+		broken, err := j.r.broken(s.Logger(), j.path, err)
 		if err != nil {
 			if errors.Is(err, os.ErrClosed) {
 				return err
