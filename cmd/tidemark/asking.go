@@ -90,7 +90,7 @@ func asked(err error) error {
 	case err == nil || errors.As(err, &exit):
 		return err
 	case errors.Is(err, api.ErrNobody):
-		return &exitError{code: exitEnvironment, err: fmt.Errorf("%w; start it with `tidemark daemon`, or say with --config, --state or --address which one is meant", err)}
+		return &exitError{code: exitEnvironment, err: fmt.Errorf("%w; start it with `tidemark daemon` or `tidemark run --state`, or say with --config, --state or --address which one is meant", err)}
 	case errors.As(err, &told) && (told.Kind == api.NotFound || told.Kind == api.BadInput):
 		return &exitError{code: exitConfig, err: err}
 	case errors.Is(err, os.ErrPermission):

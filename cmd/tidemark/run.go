@@ -107,6 +107,9 @@ func (a *app) run(ctx context.Context, files []string, o runOptions) error {
 	if err := o.checkReset(plans); err != nil {
 		return err
 	}
+	if o.state != "" {
+		defer askable(files, pipelines).serve(dir, h, log)()
+	}
 	errs := make([]error, len(pipelines))
 	var wait sync.WaitGroup
 	for i, p := range pipelines {

@@ -26,7 +26,7 @@ func (a *app) stateCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "state",
 		Short: "Look into the state of a pipeline",
-		Long: `Look into the state of a pipeline as its last commit left it. A running daemon whose state directory it is answers through the socket in it, and its
+		Long: `Look into the state of a pipeline as its last commit left it. A running daemon, or run, whose state directory it is answers through the socket in it, and its
 pipelines do not notice; otherwise the directory is opened.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },

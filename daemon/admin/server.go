@@ -81,6 +81,9 @@ func Listen(set Settings) (*Server, error) {
 	return s, nil
 }
 
+// ErrServed says that another process has the socket.
+var ErrServed = errors.New("another daemon serves there, or a `tidemark run` with this state directory")
+
 // listenSocket takes the socket's lock, which the system gives back whatever becomes of the process, and then replaces the socket that a dead
 // daemon may have left.
 func (s *Server) listenSocket() error {
@@ -91,7 +94,7 @@ func (s *Server) listenSocket() error {
 	}
 	unlock, err := lock(path + ".lock")
 	if errors.Is(err, errHeld) {
-		return wrong(errors.New("another daemon serves there; stop it first, or give this one a state directory (and [admin] socket) of its own"))
+		return wrong(fmt.Errorf("%w; stop it first, or give this one a state directory (and [admin] socket) of its own", ErrServed))
 	}
 	if err != nil {
 		return wrong(err)
