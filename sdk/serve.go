@@ -45,10 +45,12 @@ func serve(plugins []Plugin) error {
 	for i, p := range plugins {
 		served[i] = p
 	}
+	server := wire.NewServer(served, readable{log})
+	server.Share(wire.InheritShared())
 	out := &output{stdout: os.Stdout, stderr: os.Stderr}
 	goplugin.Serve(&goplugin.ServeConfig{
 		HandshakeConfig:  goplugin.HandshakeConfig{MagicCookieKey: wire.CookieKey, MagicCookieValue: wire.CookieValue},
-		VersionedPlugins: versioned(wire.Majors(), wire.NewServer(served, readable{log})),
+		VersionedPlugins: versioned(wire.Majors(), server),
 		GRPCServer: func(o []grpc.ServerOption) *grpc.Server {
 			o = append(o, grpc.ChainUnaryInterceptor(out.unary), grpc.ChainStreamInterceptor(out.stream))
 			return grpc.NewServer(append(o, wire.ServerOptions()...)...)

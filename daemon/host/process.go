@@ -41,6 +41,7 @@ type process struct {
 	client *goplugin.Client
 	conn   *grpc.ClientConn
 	wire   *wire.Client
+	shared *wire.Shared // or nil
 
 	ready   atomic.Bool // what is above is set
 	calls   callWatch
@@ -104,6 +105,7 @@ func (p *process) shake(ctx context.Context, cmd *exec.Cmd, stdin bool) error {
 	known := map[string]string{"plugin": p.name, "kind": string(p.kind), "pipeline": p.place.Pipeline, "component": p.place.Component}
 	said := newPluginLog(p.log, known, p.host.clock)
 	p.runner = newProcessRunner(cmd, !stdin, p.policy, p.host.spawner, p.host.guard, p.host.clock, said)
+	defer p.share()()
 	p.client = goplugin.NewClient(&goplugin.ClientConfig{
 		HandshakeConfig:  goplugin.HandshakeConfig{MagicCookieKey: wire.CookieKey, MagicCookieValue: wire.CookieValue},
 		VersionedPlugins: clientHalves(p.host.majors),
@@ -136,6 +138,7 @@ func (p *process) shake(ctx context.Context, cmd *exec.Cmd, stdin bool) error {
 	if err == nil {
 		p.conn = c.(*goplugin.GRPCClient).Conn
 		p.wire = majorOf(p.host.majors, p.client.NegotiatedVersion()).NewClient(p.conn, p.explain)
+		p.wire.Share(p.shared)
 		health, cancel := context.WithTimeout(ctx, timeout)
 		defer cancel()
 		if err = p.ping(health); err == nil {
@@ -146,6 +149,21 @@ func (p *process) shake(ctx context.Context, cmd *exec.Cmd, stdin bool) error {
 		return fmt.Errorf("start plugin %s: %w", p.name, cause)
 	}
 	return p.startFailure(err, timeout)
+}
+
+// share makes memory for the process to share with us, unless what passes is to be encrypted. Without it everything goes over the connection.
+// The process inherits it; forget lets go of our descriptor, which the mapping does not need.
+func (p *process) share() (forget func()) {
+	if p.policy != nil && p.policy.MTLS {
+		return func() {}
+	}
+	shared, file, err := wire.NewShared()
+	if err != nil {
+		p.log.Debug("there is no memory to share with the plugin", "error", err)
+		return func() {}
+	}
+	p.shared, p.runner.memory = shared, file
+	return func() { _ = file.Close() }
 }
 
 // startFailure finds out why a start has failed. What go-plugin says is about bytes; what people need is about files and versions.
@@ -264,6 +282,7 @@ func (p *process) stop() {
 			if p.conn != nil {
 				_ = p.conn.Close()
 			}
+			_ = p.shared.Close()
 		}
 		p.watched.Wait()
 		p.host.forget(p)

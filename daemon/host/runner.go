@@ -34,6 +34,7 @@ type processRunner struct {
 	outR   *os.File
 	errR   *os.File
 	live   *os.File // our end of the liveness pipe
+	memory *os.File // shared memory for the process to inherit, or nil; closed when the process has been started
 
 	started bool // Start was called; false when go-plugin has given up before
 	pid     atomic.Int64
@@ -76,6 +77,10 @@ func (r *processRunner) Start(context.Context) error {
 	r.errR, r.cmd.Stderr = files[2], files[3]
 	r.cmd.ExtraFiles, r.live = []*os.File{files[4]}, files[5]
 	r.cmd.Env = append(r.cmd.Env, wire.LivenessKey+"=3")
+	if r.memory != nil {
+		r.cmd.ExtraFiles = append(r.cmd.ExtraFiles, r.memory)
+		r.cmd.Env = append(r.cmd.Env, wire.MemoryKey+"=4")
+	}
 	err := r.spawner.start(r.cmd)
 	closeAll([]*os.File{files[1], files[3], files[4]})
 	if err != nil {

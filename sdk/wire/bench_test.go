@@ -94,12 +94,18 @@ func (a *stillAssigner) Recv() (AssignerEvent, error) {
 func (a *stillAssigner) Close() error { return nil }
 
 // connect serves plugins on a unix socket.
-func connect(b *testing.B, plugins ...Plugin) *Client {
+func connect(b testing.TB, plugins ...Plugin) *Client {
+	client, _ := connectServer(b, plugins...)
+	return client
+}
+
+func connectServer(b testing.TB, plugins ...Plugin) (*Client, *Server) {
 	path := filepath.Join(b.TempDir(), "s")
 	listener, err := net.Listen("unix", path)
 	require.NoError(b, err)
 	server := grpc.NewServer(ServerOptions()...)
-	NewServer(plugins, hclog.NewNullLogger()).Register(server)
+	half := NewServer(plugins, hclog.NewNullLogger())
+	half.Register(server)
 	go func() { _ = server.Serve(listener) }()
 	conn, err := grpc.NewClient("unix:"+path, append(DialOptions(), grpc.WithTransportCredentials(insecure.NewCredentials()))...)
 	require.NoError(b, err)
@@ -107,28 +113,30 @@ func connect(b *testing.B, plugins ...Plugin) *Client {
 		_ = conn.Close()
 		server.Stop()
 	})
-	return NewClient(conn, nil)
+	return NewClient(conn, nil), half
 }
 
 // BenchmarkSource is the way of 109-byte lines over a unix socket, both ends. An operation is a row.
 func BenchmarkSource(b *testing.B) {
 	for _, rows := range []int{1200, 4096} {
-		b.Run(fmt.Sprintf("rows=%d", rows), func(b *testing.B) {
-			s, err := connect(b, newBlobs(rows)).OpenSource(context.Background(), SourceOpen{Plugin: "blobs"})
-			require.NoError(b, err)
-			defer s.Close()
-			b.ReportAllocs()
-			b.ResetTimer()
-			before, n := cpuTime(b), 0
-			for n < b.N {
-				e, err := s.Recv()
-				require.NoError(b, err)
-				n += e.Batch.N
-				e.Batch.Release()
-			}
-			b.ReportMetric(float64(cpuTime(b)-before)/float64(n), "cpu-ns/row")
-		})
+		b.Run(fmt.Sprintf("rows=%d", rows), func(b *testing.B) { benchSource(b, connect(b, newBlobs(rows))) })
 	}
+}
+
+func benchSource(b *testing.B, client *Client) {
+	s, err := client.OpenSource(context.Background(), SourceOpen{Plugin: "blobs"})
+	require.NoError(b, err)
+	defer s.Close()
+	b.ReportAllocs()
+	b.ResetTimer()
+	before, n := cpuTime(b), 0
+	for n < b.N {
+		e, err := s.Recv()
+		require.NoError(b, err)
+		n += e.Batch.N
+		e.Batch.Release()
+	}
+	b.ReportMetric(float64(cpuTime(b)-before)/float64(n), "cpu-ns/row")
 }
 
 // BenchmarkSocket is the same bytes over a bare unix socket, with one copy on each side as well: what gRPC can at best come near to.

@@ -29,6 +29,7 @@ func DialOptions() []grpc.DialOption {
 type Client struct {
 	conn    grpc.ClientConnInterface
 	explain func(error) error
+	shared  *Shared
 }
 
 // NewClient makes a client for a connection made with [DialOptions]. explain says in better words why a call has failed, as only the one
@@ -39,6 +40,9 @@ func NewClient(conn grpc.ClientConnInterface, explain func(error) error) *Client
 	}
 	return &Client{conn: conn, explain: explain}
 }
+
+// Share lets a stream of the client use memory that the process has inherited. It is called before anything is opened.
+func (c *Client) Share(s *Shared) { c.shared = s }
 
 // List describes the plugins of the executable.
 func (c *Client) List(ctx context.Context) ([]Description, error) {

@@ -50,7 +50,9 @@ func (a *assignerClient) open(o AssignerOpen) error {
 	if a.stream, err = pluginv1.NewAssignerClient(a.client.conn).Assign(a.ctx); err != nil {
 		return a.client.explain(err)
 	}
+	shared := a.client.shared.take()
 	w := &pluginv1.AssignerOpen{Open: wireOpen(o.Plugin, o.Options, o.Place), EveryRecord: o.EveryRecord, Bucket: o.Bucket, Offset: o.Offset}
+	w.Open.Shared = shared.offer()
 	if err := a.stream.Send(&pluginv1.AssignerRequest{Request: &pluginv1.AssignerRequest_Open{Open: w}}); err != nil && err != io.EOF {
 		return a.client.explain(err)
 	}
@@ -59,6 +61,8 @@ func (a *assignerClient) open(o AssignerOpen) error {
 	}
 	switch r := a.in.control.GetResponse().(type) {
 	case *pluginv1.AssignerResponse_Opened:
+		a.out.shared = shared.agreed(r.Opened)
+		a.in.shared = a.out.shared
 		return nil
 	case *pluginv1.AssignerResponse_Failed:
 		return failure(r.Failed)

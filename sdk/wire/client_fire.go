@@ -15,7 +15,7 @@ func (c *Client) OpenWindows(ctx context.Context, o WindowsOpen, want Wanted) (W
 		request: windowsRequest{want: &want, columns: &Wanted{Columns: o.Columns}, frames: new(ring)}}
 	open := wireOpen(o.Plugin, o.Options, o.Place)
 	open.Kind = string(o.Kind)
-	err := t.open(open)
+	_, err := t.open(open)
 	if err = op.opened(ctx, err); err != nil {
 		return nil, err
 	}

@@ -38,9 +38,11 @@ func (s *sourceClient) open(o SourceOpen) error {
 	if s.stream, err = pluginv1.NewSourceClient(s.client.conn).Run(s.ctx); err != nil {
 		return s.client.explain(err)
 	}
+	shared := s.client.shared.take()
 	w := &pluginv1.SourceOpen{Open: wireOpen(o.Plugin, o.Options, o.Place), Framing: o.Framing.Format, MaxRecord: o.Framing.MaxRecord,
 		Delimiter: o.Framing.Delimiter, Quote: o.Framing.Quote, Records: o.Framing.Records,
 		Credits: Credits, BatchRows: uint32(max(o.BatchRows, 0)), BatchBytes: uint32(max(o.BatchBytes, 0)), LingerMicros: uint32(max(o.Linger.Microseconds(), 0))}
+	w.Open.Shared = shared.offer()
 	for _, p := range o.Restored {
 		w.Restored = append(w.Restored, &pluginv1.RestoredPartition{Name: p.Name, Position: p.Position, Ended: p.Ended})
 	}
@@ -52,6 +54,7 @@ func (s *sourceClient) open(o SourceOpen) error {
 	}
 	switch r := s.in.control.GetResponse().(type) {
 	case *pluginv1.SourceResponse_Opened:
+		s.in.shared = shared.agreed(r.Opened)
 		return nil
 	case *pluginv1.SourceResponse_Failed:
 		return failure(r.Failed)

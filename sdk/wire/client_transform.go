@@ -14,7 +14,11 @@ func (c *Client) OpenTransform(ctx context.Context, o TransformOpen, want Wanted
 	op := openStream(ctx)
 	t := &transformClient{client: c, ctx: op.ctx, cancel: op.cancel, asked: make(chan question, Credits),
 		out: rowsRequest[*pluginv1.TransformRequest]{want: &want, frames: new(ring)}}
-	err := t.open(wireOpen(o.Plugin, o.Options, o.Place))
+	open, shared := wireOpen(o.Plugin, o.Options, o.Place), c.shared.take()
+	open.Shared = shared.offer()
+	opened, err := t.open(open)
+	t.in.shared = shared.agreed(opened)
+	t.out.shared = t.in.shared
 	if err = op.opened(ctx, err); err != nil {
 		return nil, err
 	}
@@ -35,25 +39,25 @@ type transformClient struct {
 	failed error
 }
 
-func (t *transformClient) open(o *pluginv1.Open) error {
+func (t *transformClient) open(o *pluginv1.Open) (*pluginv1.Opened, error) {
 	var err error
 	if t.stream, err = pluginv1.NewTransformClient(t.client.conn).Process(t.ctx); err != nil {
-		return t.client.explain(err)
+		return nil, t.client.explain(err)
 	}
 	request := &pluginv1.TransformRequest{Request: &pluginv1.TransformRequest_Open{Open: o}}
 	if err := t.stream.Send(request); err != nil && err != io.EOF {
-		return t.client.explain(err)
+		return nil, t.client.explain(err)
 	}
 	if err := t.stream.RecvMsg(&t.in); err != nil {
-		return t.client.explain(err)
+		return nil, t.client.explain(err)
 	}
 	switch r := t.in.control.GetResponse().(type) {
 	case *pluginv1.TransformResponse_Opened:
-		return nil
+		return r.Opened, nil
 	case *pluginv1.TransformResponse_Failed:
-		return failure(r.Failed)
+		return nil, failure(r.Failed)
 	}
-	return errUnexpected
+	return nil, errUnexpected
 }
 
 func (t *transformClient) Process(b *batch.Batch) error {

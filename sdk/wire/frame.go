@@ -121,6 +121,18 @@ func (f *frame) buffers(field int) mem.BufferSlice {
 	return f.out
 }
 
+// copyTo writes the message without a header into memory of its size.
+func (f *frame) copyTo(memory []byte) {
+	f.cut()
+	for _, p := range f.parts {
+		from := p.outside
+		if from == nil {
+			from = f.head[p.from:p.to]
+		}
+		memory = memory[copy(memory, from):]
+	}
+}
+
 // sizeNumber and sizeBytes are what number and bytes will write.
 func sizeNumber(field int, v uint64) int {
 	if v == 0 {
@@ -149,6 +161,9 @@ func sizeUvarint(v uint64) int {
 type ring struct {
 	frames [4 * Credits]frame
 	at     int
+	// Envelopes of what has gone another way, see finish: small frames, so that the large ones can be used again at once.
+	placed [4 * Credits]frame
+	turn   int
 }
 
 func (r *ring) next() *frame {
@@ -156,6 +171,22 @@ func (r *ring) next() *frame {
 	f := &r.frames[r.at]
 	f.reset()
 	return f
+}
+
+// finish is the envelope of what f, the last frame of next, holds. If that has gone into shared memory, it only says where: then copied is
+// true, f comes next again, and what it points to can be used again.
+func (r *ring) finish(f *frame, field int, x *exchange, placed int) (out mem.BufferSlice, copied bool) {
+	offset, length, ok := x.place(f)
+	if !ok {
+		return f.buffers(field), false
+	}
+	r.at = (r.at + len(r.frames) - 1) % len(r.frames)
+	r.turn = (r.turn + 1) % len(r.placed)
+	e := &r.placed[r.turn]
+	e.reset()
+	e.number(1, uint64(offset))
+	e.number(2, uint64(length))
+	return e.buffers(placed), true
 }
 
 // vector returns memory for n values that lasts as long as the frame.

@@ -20,13 +20,40 @@ const (
 	fieldTransformed = 3 // TransformResponse.transformed
 	fieldWindows     = 5 // TransformRequest.windows
 	fieldWrite       = 3 // SinkRequest.write
+
+	// The same contents in shared memory: a Placed.
+	fieldPlacedBatch  = 10 // SourceResponse.placed
+	fieldPlacedRows   = 7  // AssignerRequest.placed, TransformRequest.placed
+	fieldPlacedAnswer = 6  // AssignerResponse.placed, TransformResponse.placed
 )
+
+// content reads what stands in the envelope's field, or in shared memory if the envelope has a Placed instead: read gets its length. ok is
+// false if the envelope has neither.
+func (r *reader) content(data mem.BufferSlice, field int, x *exchange, placed int, read func(length int) error) (ok bool, err error) {
+	n, ok, err := r.find(data, field)
+	if err != nil {
+		return false, err
+	}
+	if ok {
+		return true, read(n)
+	}
+	if n, ok, err = r.find(data, placed); err != nil || !ok {
+		return false, err
+	}
+	if n, err = x.find(r, n); err != nil {
+		return true, err
+	}
+	defer x.release()
+	return true, read(n)
+}
 
 // sourceResponse is SourceResponse: batch or control.
 type sourceResponse struct {
 	batch   *batch.Batch
 	control *pluginv1.SourceResponse
 	frames  *ring
+	shared  *exchange
+	copied  bool // batch has been written to shared memory
 	r       reader
 }
 
@@ -36,12 +63,22 @@ func (m *sourceResponse) marshal() (mem.BufferSlice, error) {
 	}
 	f := m.frames.next()
 	f.whole(m.batch)
-	return f.buffers(fieldSourceBatch), nil
+	var out mem.BufferSlice
+	out, m.copied = m.frames.finish(f, fieldSourceBatch, m.shared, fieldPlacedBatch)
+	return out, nil
 }
 
 func (m *sourceResponse) unmarshal(data mem.BufferSlice) error {
 	m.batch, m.control = nil, nil
-	n, ok, err := m.r.find(data, fieldSourceBatch)
+	ok, err := m.r.content(data, fieldSourceBatch, m.shared, fieldPlacedBatch, func(n int) error {
+		b := batch.Get()
+		if err := m.r.batch(n, b); err != nil {
+			b.Release()
+			return fmt.Errorf("batch: %w", err)
+		}
+		m.batch = b
+		return nil
+	})
 	if err != nil {
 		return fmt.Errorf("source response: %w", err)
 	}
@@ -49,12 +86,6 @@ func (m *sourceResponse) unmarshal(data mem.BufferSlice) error {
 		m.control = &pluginv1.SourceResponse{}
 		return unmarshalControl(data, m.control)
 	}
-	b := batch.Get()
-	if err := m.r.batch(n, b); err != nil {
-		b.Release()
-		return fmt.Errorf("batch: %w", err)
-	}
-	m.batch = b
 	return nil
 }
 
@@ -67,6 +98,7 @@ type rowsRequest[C control] struct {
 	isRows  bool
 	control C
 	make    func() C
+	shared  *exchange
 	r       reader
 }
 
@@ -76,23 +108,23 @@ func (m *rowsRequest[C]) marshal() (mem.BufferSlice, error) {
 	}
 	f := m.frames.next()
 	f.selected(m.send, m.want)
-	return f.buffers(fieldRows), nil
+	out, _ := m.frames.finish(f, fieldRows, m.shared, fieldPlacedRows)
+	return out, nil
 }
 
 func (m *rowsRequest[C]) unmarshal(data mem.BufferSlice) error {
 	m.isRows = false
-	n, ok, err := m.r.find(data, fieldRows)
+	var err error
+	m.isRows, err = m.r.content(data, fieldRows, m.shared, fieldPlacedRows, func(n int) error {
+		m.rows.Reset()
+		return m.r.batch(n, m.rows)
+	})
 	if err != nil {
-		return fmt.Errorf("request: %w", err)
+		return fmt.Errorf("rows: %w", err)
 	}
-	if !ok {
+	if !m.isRows {
 		m.control = m.make()
 		return unmarshalControl(data, m.control)
-	}
-	m.isRows = true
-	m.rows.Reset()
-	if err := m.r.batch(n, m.rows); err != nil {
-		return fmt.Errorf("rows: %w", err)
 	}
 	return nil
 }
@@ -112,6 +144,7 @@ type assignerResponse struct {
 	isAssigned bool
 	control    *pluginv1.AssignerResponse
 	frames     *ring
+	shared     *exchange
 	r          reader
 }
 
@@ -126,22 +159,19 @@ func (m *assignerResponse) marshal() (mem.BufferSlice, error) {
 	f.marks(3, m.marks)
 	f.bytes(4, bytesOfUint32(m.markers))
 	f.badRows(5, m.bad)
-	return f.buffers(fieldAssigned), nil
+	out, _ := m.frames.finish(f, fieldAssigned, m.shared, fieldPlacedAnswer)
+	return out, nil
 }
 
 func (m *assignerResponse) unmarshal(data mem.BufferSlice) error {
 	m.isAssigned = false
-	n, ok, err := m.r.find(data, fieldAssigned)
+	ok, err := m.r.content(data, fieldAssigned, m.shared, fieldPlacedAnswer, func(n int) error { return m.read(&m.r, n) })
 	if err != nil {
-		return fmt.Errorf("assigner response: %w", err)
+		return fmt.Errorf("assigned: %w", err)
 	}
-	if !ok {
+	if m.isAssigned = ok; !ok {
 		m.control = &pluginv1.AssignerResponse{}
 		return unmarshalControl(data, m.control)
-	}
-	m.isAssigned = true
-	if err := m.read(&m.r, n); err != nil {
-		return fmt.Errorf("assigned: %w", err)
 	}
 	return nil
 }
@@ -197,6 +227,7 @@ type transformResponse struct {
 	transformed bool
 	control     *pluginv1.TransformResponse
 	frames      *ring
+	shared      *exchange
 	r           reader
 }
 
@@ -216,22 +247,28 @@ func (m *transformResponse) marshal() (mem.BufferSlice, error) {
 	}
 	f.bytes(2, bytesOfUint32(m.origin))
 	f.badRows(3, m.bad)
-	return f.buffers(fieldTransformed), nil
+	out, _ := m.frames.finish(f, fieldTransformed, m.shared, fieldPlacedAnswer)
+	return out, nil
 }
 
 func (m *transformResponse) unmarshal(data mem.BufferSlice) error {
 	m.transformed, m.out, m.origin, m.bad = false, nil, nil, m.bad[:0]
-	length, ok, err := m.r.find(data, fieldTransformed)
+	ok, err := m.r.content(data, fieldTransformed, m.shared, fieldPlacedAnswer, m.read)
 	if err != nil {
-		return fmt.Errorf("transform response: %w", err)
+		return fmt.Errorf("transformed: %w", err)
 	}
 	if !ok {
 		m.control = &pluginv1.TransformResponse{}
 		return unmarshalControl(data, m.control)
 	}
+	m.transformed = true
+	return nil
+}
+
+func (m *transformResponse) read(length int) error {
 	r := &m.r
-	m.transformed, m.out = true, batch.Get()
-	err = r.message(length, func(number, wireType, n int) (bool, error) {
+	m.out = batch.Get()
+	err := r.message(length, func(number, wireType, n int) (bool, error) {
 		switch {
 		case number == 1 && wireType == bytesType:
 			return true, r.batch(n, m.out)
@@ -253,9 +290,8 @@ func (m *transformResponse) unmarshal(data mem.BufferSlice) error {
 	if err != nil {
 		m.out.Release()
 		m.out = nil
-		return fmt.Errorf("transformed: %w", err)
 	}
-	return nil
+	return err
 }
 
 // sinkRequest is SinkRequest: write or control.

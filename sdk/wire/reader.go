@@ -23,6 +23,9 @@ func (r *reader) open(bufs mem.BufferSlice) {
 	r.bufs, r.cur, r.left = bufs, nil, bufs.Len()
 }
 
+// at lets r stand at the beginning of a message that lies in one piece.
+func (r *reader) at(message []byte) { r.bufs, r.cur, r.left = nil, message, len(message) }
+
 // fill makes cur non-empty; left must be above 0.
 func (r *reader) fill() {
 	for len(r.cur) == 0 {

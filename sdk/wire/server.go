@@ -43,6 +43,7 @@ type Server struct {
 
 	plugins []Plugin
 	log     hclog.Logger
+	shared  *Shared
 
 	mu      sync.Mutex
 	metrics map[instance]*Metrics // of those that have ended too: counters do not fall
@@ -58,6 +59,9 @@ type instance struct {
 func NewServer(plugins []Plugin, log hclog.Logger) *Server {
 	return &Server{plugins: plugins, log: log, metrics: map[instance]*Metrics{}}
 }
+
+// Share lets streams use the memory that the process has inherited. It is called before anything is served.
+func (s *Server) Share(m *Shared) { s.shared = m }
 
 // Register adds the services to a gRPC server made with [ServerOptions].
 func (s *Server) Register(g grpc.ServiceRegistrar) {

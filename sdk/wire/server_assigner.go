@@ -40,11 +40,12 @@ func (s *Server) Assign(stream assignerStream) error {
 		return fail(err)
 	}
 	defer func() { _ = a.Close() }()
-	out.control = &pluginv1.AssignerResponse{Response: &pluginv1.AssignerResponse_Opened{Opened: &pluginv1.Opened{}}}
+	out.shared = s.shared.accept(open.GetShared())
+	out.control = &pluginv1.AssignerResponse{Response: &pluginv1.AssignerResponse_Opened{Opened: &pluginv1.Opened{Shared: out.shared != nil}}}
 	if err := stream.SendMsg(out); err != nil {
 		return err
 	}
-	in := &rowsRequest[*pluginv1.AssignerRequest]{rows: batch.Get(), make: func() *pluginv1.AssignerRequest { return &pluginv1.AssignerRequest{} }}
+	in := &rowsRequest[*pluginv1.AssignerRequest]{rows: batch.Get(), shared: out.shared, make: func() *pluginv1.AssignerRequest { return &pluginv1.AssignerRequest{} }}
 	defer in.rows.Release()
 	for {
 		if err := stream.RecvMsg(in); err != nil {

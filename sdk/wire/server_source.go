@@ -26,14 +26,17 @@ func (s *Server) Run(stream sourceStream) error {
 	if err != nil {
 		return stream.SendMsg(&sourceResponse{control: &pluginv1.SourceResponse{Response: &pluginv1.SourceResponse_Failed{Failed: failedBy(err)}}})
 	}
-	if err := stream.SendMsg(&sourceResponse{control: &pluginv1.SourceResponse{Response: &pluginv1.SourceResponse_Opened{Opened: &pluginv1.Opened{}}}}); err != nil {
+	shared := s.shared.accept(o.GetOpen().GetShared())
+	opened := &pluginv1.Opened{Shared: shared != nil}
+	if err := stream.SendMsg(&sourceResponse{control: &pluginv1.SourceResponse{Response: &pluginv1.SourceResponse_Opened{Opened: opened}}}); err != nil {
 		_ = source.Close()
 		return err
 	}
 	credit := make(chan uint32, 64)
 	received := make(chan error, 1)
 	go func() { received <- receiveSource(stream, source, credit) }()
-	err = sendSource(stream, source, credit, int(max(o.GetCredits(), 1)))
+	out := &sourceResponse{frames: new(ring), shared: shared}
+	err = sendSource(stream, source, out, credit, int(max(o.GetCredits(), 1)))
 	if closeErr := source.Close(); err == nil {
 		err = closeErr
 	}
@@ -83,10 +86,8 @@ func receiveSource(stream sourceStream, source Source, credit chan<- uint32) err
 }
 
 // sendSource sends what the source says, as fast as there is credit. Batches are released when the daemon has taken them over: until then
-// their memory may be on its way to the socket.
-func sendSource(stream sourceStream, source Source, credit <-chan uint32, left int) error {
-	var out sourceResponse
-	out.frames = new(ring)
+// their memory may be on its way to the socket. Those in shared memory are released at once, and are nil in sent.
+func sendSource(stream sourceStream, source Source, out *sourceResponse, credit <-chan uint32, left int) error {
 	var sent []*batch.Batch
 	for {
 		e, err := source.Recv()
@@ -96,7 +97,7 @@ func sendSource(stream sourceStream, source Source, credit <-chan uint32, left i
 		case err != nil:
 			out.batch = nil
 			out.control = &pluginv1.SourceResponse{Response: &pluginv1.SourceResponse_Failed{Failed: failedBy(err)}}
-			return stream.SendMsg(&out)
+			return stream.SendMsg(out)
 		}
 		if e.Kind == SourceBatch {
 			for left == 0 {
@@ -116,11 +117,18 @@ func sendSource(stream sourceStream, source Source, credit <-chan uint32, left i
 			}
 			left--
 			out.batch = e.Batch
+			if err := stream.SendMsg(out); err != nil {
+				return err
+			}
+			if out.copied {
+				e.Batch.Release()
+				e.Batch = nil
+			}
 			sent = append(sent, e.Batch)
-		} else {
-			out.batch, out.control = nil, sourceControl(e)
+			continue
 		}
-		if err := stream.SendMsg(&out); err != nil {
+		out.batch, out.control = nil, sourceControl(e)
+		if err := stream.SendMsg(out); err != nil {
 			return err
 		}
 	}
@@ -129,7 +137,9 @@ func sendSource(stream sourceStream, source Source, credit <-chan uint32, left i
 func took(n, left int, sent []*batch.Batch) (int, []*batch.Batch) {
 	n = min(n, len(sent))
 	for _, b := range sent[:n] {
-		b.Release()
+		if b != nil {
+			b.Release()
+		}
 	}
 	return left + n, sent[:copy(sent, sent[n:])]
 }

@@ -40,11 +40,12 @@ func (s *Server) Process(stream transformStream) error {
 		return fail(err)
 	}
 	defer func() { _ = t.Close() }()
-	out.control = &pluginv1.TransformResponse{Response: &pluginv1.TransformResponse_Opened{Opened: &pluginv1.Opened{}}}
+	out.shared = s.shared.accept(open.GetShared())
+	out.control = &pluginv1.TransformResponse{Response: &pluginv1.TransformResponse_Opened{Opened: &pluginv1.Opened{Shared: out.shared != nil}}}
 	if err := stream.SendMsg(out); err != nil {
 		return err
 	}
-	in := &rowsRequest[*pluginv1.TransformRequest]{rows: batch.Get(), make: func() *pluginv1.TransformRequest { return &pluginv1.TransformRequest{} }}
+	in := &rowsRequest[*pluginv1.TransformRequest]{rows: batch.Get(), shared: out.shared, make: func() *pluginv1.TransformRequest { return &pluginv1.TransformRequest{} }}
 	defer in.rows.Release()
 	var sent []*batch.Batch // on the way; released when so many newer answers have gone out that they must have arrived
 	for {

@@ -51,6 +51,12 @@ func main() {
 	case "no_server":
 		fmt.Println("1|1|unix|/nowhere/at/all|grpc")
 		time.Sleep(time.Hour)
+	case "no_memory": // as a plugin that has never heard of it
+		os.Unsetenv("TIDEMARK_MEMORY_FD")
+	case "scribble": // over tags, lengths, text and offsets
+		scribble(0, 160<<10)
+	case "scribble_text": // of the first rows
+		scribble(64, 64<<10)
 	case "child":
 		child := exec.Command("sleep", "1000")
 		child.Stdout, child.Stderr = os.Stdout, os.Stderr

@@ -533,7 +533,9 @@ type Open struct {
 	// another one begins anew.
 	Store string `protobuf:"bytes,5,opt,name=store,proto3" json:"store,omitempty"`
 	// The kind of plugin that is wanted, where a service serves several: "aggregate" or "window" for those of Transform; empty otherwise.
-	Kind          string `protobuf:"bytes,6,opt,name=kind,proto3" json:"kind,omitempty"`
+	Kind string `protobuf:"bytes,6,opt,name=kind,proto3" json:"kind,omitempty"`
+	// Memory that both sides have mapped, for this stream alone; absent if there is none. See SharedMemory.
+	Shared        *SharedMemory `protobuf:"bytes,7,opt,name=shared,proto3" json:"shared,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -610,8 +612,17 @@ func (x *Open) GetKind() string {
 	return ""
 }
 
+func (x *Open) GetShared() *SharedMemory {
+	if x != nil {
+		return x.Shared
+	}
+	return nil
+}
+
 type Opened struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The plugin uses open.shared. If it is false, both sides send everything on the stream.
+	Shared        bool `protobuf:"varint,1,opt,name=shared,proto3" json:"shared,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -646,6 +657,141 @@ func (*Opened) Descriptor() ([]byte, []int) {
 	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{10}
 }
 
+func (x *Opened) GetShared() bool {
+	if x != nil {
+		return x.Shared
+	}
+	return false
+}
+
+// SharedMemory says which part of the memory that TIDEMARK_MEMORY_FD names belongs to a stream: slots of equal size that the daemon writes, and
+// as many that the plugin writes. A message that fits a slot may be put there instead of on the stream, which then carries a Placed in its
+// place: batch, rows, assigned and transformed may. Slots are written in turn, the first one first: as many messages of each direction as there
+// are slots can be on the way, so that the slot whose turn it is has been read (credit or an answer tells so) and may be written again.
+type SharedMemory struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Bytes from the beginning of the memory.
+	ToPlugin      uint64 `protobuf:"varint,1,opt,name=to_plugin,json=toPlugin,proto3" json:"to_plugin,omitempty"`
+	ToDaemon      uint64 `protobuf:"varint,2,opt,name=to_daemon,json=toDaemon,proto3" json:"to_daemon,omitempty"`
+	Slots         uint32 `protobuf:"varint,3,opt,name=slots,proto3" json:"slots,omitempty"`
+	SlotBytes     uint32 `protobuf:"varint,4,opt,name=slot_bytes,json=slotBytes,proto3" json:"slot_bytes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SharedMemory) Reset() {
+	*x = SharedMemory{}
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SharedMemory) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SharedMemory) ProtoMessage() {}
+
+func (x *SharedMemory) ProtoReflect() protoreflect.Message {
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SharedMemory.ProtoReflect.Descriptor instead.
+func (*SharedMemory) Descriptor() ([]byte, []int) {
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *SharedMemory) GetToPlugin() uint64 {
+	if x != nil {
+		return x.ToPlugin
+	}
+	return 0
+}
+
+func (x *SharedMemory) GetToDaemon() uint64 {
+	if x != nil {
+		return x.ToDaemon
+	}
+	return 0
+}
+
+func (x *SharedMemory) GetSlots() uint32 {
+	if x != nil {
+		return x.Slots
+	}
+	return 0
+}
+
+func (x *SharedMemory) GetSlotBytes() uint32 {
+	if x != nil {
+		return x.SlotBytes
+	}
+	return 0
+}
+
+// Placed is a message in shared memory: the bytes that would have stood on the stream. Whoever reads them copies them first and looks at
+// the copy, since the other side can write at any time.
+type Placed struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Where it begins, from the beginning of the memory; it lies within one of the writer's slots.
+	Offset        uint64 `protobuf:"varint,1,opt,name=offset,proto3" json:"offset,omitempty"`
+	Length        uint32 `protobuf:"varint,2,opt,name=length,proto3" json:"length,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Placed) Reset() {
+	*x = Placed{}
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Placed) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Placed) ProtoMessage() {}
+
+func (x *Placed) ProtoReflect() protoreflect.Message {
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Placed.ProtoReflect.Descriptor instead.
+func (*Placed) Descriptor() ([]byte, []int) {
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *Placed) GetOffset() uint64 {
+	if x != nil {
+		return x.Offset
+	}
+	return 0
+}
+
+func (x *Placed) GetLength() uint32 {
+	if x != nil {
+		return x.Length
+	}
+	return 0
+}
+
 // Failed ends a stream with a reason. Where there are option errors they say it all.
 type Failed struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -657,7 +803,7 @@ type Failed struct {
 
 func (x *Failed) Reset() {
 	*x = Failed{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[11]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -669,7 +815,7 @@ func (x *Failed) String() string {
 func (*Failed) ProtoMessage() {}
 
 func (x *Failed) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[11]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -682,7 +828,7 @@ func (x *Failed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Failed.ProtoReflect.Descriptor instead.
 func (*Failed) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{11}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Failed) GetMessage() string {
@@ -715,7 +861,7 @@ type SourceRequest struct {
 
 func (x *SourceRequest) Reset() {
 	*x = SourceRequest{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[12]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -727,7 +873,7 @@ func (x *SourceRequest) String() string {
 func (*SourceRequest) ProtoMessage() {}
 
 func (x *SourceRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[12]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -740,7 +886,7 @@ func (x *SourceRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SourceRequest.ProtoReflect.Descriptor instead.
 func (*SourceRequest) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{12}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *SourceRequest) GetRequest() isSourceRequest_Request {
@@ -856,7 +1002,7 @@ type SourceOpen struct {
 
 func (x *SourceOpen) Reset() {
 	*x = SourceOpen{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[13]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -868,7 +1014,7 @@ func (x *SourceOpen) String() string {
 func (*SourceOpen) ProtoMessage() {}
 
 func (x *SourceOpen) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[13]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -881,7 +1027,7 @@ func (x *SourceOpen) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SourceOpen.ProtoReflect.Descriptor instead.
 func (*SourceOpen) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{13}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *SourceOpen) GetOpen() *Open {
@@ -973,7 +1119,7 @@ type RestoredPartition struct {
 
 func (x *RestoredPartition) Reset() {
 	*x = RestoredPartition{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[14]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -985,7 +1131,7 @@ func (x *RestoredPartition) String() string {
 func (*RestoredPartition) ProtoMessage() {}
 
 func (x *RestoredPartition) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[14]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -998,7 +1144,7 @@ func (x *RestoredPartition) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RestoredPartition.ProtoReflect.Descriptor instead.
 func (*RestoredPartition) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{14}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *RestoredPartition) GetName() string {
@@ -1032,7 +1178,7 @@ type Ack struct {
 
 func (x *Ack) Reset() {
 	*x = Ack{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[15]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1044,7 +1190,7 @@ func (x *Ack) String() string {
 func (*Ack) ProtoMessage() {}
 
 func (x *Ack) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[15]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1057,7 +1203,7 @@ func (x *Ack) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Ack.ProtoReflect.Descriptor instead.
 func (*Ack) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{15}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *Ack) GetPartition() uint32 {
@@ -1082,7 +1228,7 @@ type Stop struct {
 
 func (x *Stop) Reset() {
 	*x = Stop{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[16]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1094,7 +1240,7 @@ func (x *Stop) String() string {
 func (*Stop) ProtoMessage() {}
 
 func (x *Stop) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[16]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1107,7 +1253,7 @@ func (x *Stop) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Stop.ProtoReflect.Descriptor instead.
 func (*Stop) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{16}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{18}
 }
 
 // Hold says that a partition is further ahead of the others than the pipeline wants (max_drift): nothing more is to be read of it until a
@@ -1124,7 +1270,7 @@ type Hold struct {
 
 func (x *Hold) Reset() {
 	*x = Hold{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[17]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1136,7 +1282,7 @@ func (x *Hold) String() string {
 func (*Hold) ProtoMessage() {}
 
 func (x *Hold) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[17]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1149,7 +1295,7 @@ func (x *Hold) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Hold.ProtoReflect.Descriptor instead.
 func (*Hold) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{17}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Hold) GetPartition() uint32 {
@@ -1179,6 +1325,7 @@ type SourceResponse struct {
 	//	*SourceResponse_Busy
 	//	*SourceResponse_Done
 	//	*SourceResponse_Stopped
+	//	*SourceResponse_Placed
 	Response      isSourceResponse_Response `protobuf_oneof:"response"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1186,7 +1333,7 @@ type SourceResponse struct {
 
 func (x *SourceResponse) Reset() {
 	*x = SourceResponse{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[18]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1198,7 +1345,7 @@ func (x *SourceResponse) String() string {
 func (*SourceResponse) ProtoMessage() {}
 
 func (x *SourceResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[18]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1211,7 +1358,7 @@ func (x *SourceResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SourceResponse.ProtoReflect.Descriptor instead.
 func (*SourceResponse) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{18}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *SourceResponse) GetResponse() isSourceResponse_Response {
@@ -1302,6 +1449,15 @@ func (x *SourceResponse) GetStopped() *SourceDone {
 	return nil
 }
 
+func (x *SourceResponse) GetPlaced() *Placed {
+	if x != nil {
+		if x, ok := x.Response.(*SourceResponse_Placed); ok {
+			return x.Placed
+		}
+	}
+	return nil
+}
+
 type isSourceResponse_Response interface {
 	isSourceResponse_Response()
 }
@@ -1345,6 +1501,11 @@ type SourceResponse_Stopped struct {
 	Stopped *SourceDone `protobuf:"bytes,9,opt,name=stopped,proto3,oneof"`
 }
 
+type SourceResponse_Placed struct {
+	// A batch in shared memory.
+	Placed *Placed `protobuf:"bytes,10,opt,name=placed,proto3,oneof"`
+}
+
 func (*SourceResponse_Opened) isSourceResponse_Response() {}
 
 func (*SourceResponse_Failed) isSourceResponse_Response() {}
@@ -1363,6 +1524,8 @@ func (*SourceResponse_Done) isSourceResponse_Response() {}
 
 func (*SourceResponse_Stopped) isSourceResponse_Response() {}
 
+func (*SourceResponse_Placed) isSourceResponse_Response() {}
+
 // PartitionAdded comes before anything else about a partition. Numbers are 0, 1, 2, ... in each run; the name is what lasts.
 type PartitionAdded struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -1374,7 +1537,7 @@ type PartitionAdded struct {
 
 func (x *PartitionAdded) Reset() {
 	*x = PartitionAdded{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[19]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1386,7 +1549,7 @@ func (x *PartitionAdded) String() string {
 func (*PartitionAdded) ProtoMessage() {}
 
 func (x *PartitionAdded) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[19]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1399,7 +1562,7 @@ func (x *PartitionAdded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PartitionAdded.ProtoReflect.Descriptor instead.
 func (*PartitionAdded) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{19}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *PartitionAdded) GetPartition() uint32 {
@@ -1425,7 +1588,7 @@ type PartitionEvent struct {
 
 func (x *PartitionEvent) Reset() {
 	*x = PartitionEvent{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[20]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1437,7 +1600,7 @@ func (x *PartitionEvent) String() string {
 func (*PartitionEvent) ProtoMessage() {}
 
 func (x *PartitionEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[20]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1450,7 +1613,7 @@ func (x *PartitionEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PartitionEvent.ProtoReflect.Descriptor instead.
 func (*PartitionEvent) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{20}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *PartitionEvent) GetPartition() uint32 {
@@ -1468,7 +1631,7 @@ type SourceDone struct {
 
 func (x *SourceDone) Reset() {
 	*x = SourceDone{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[21]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1480,7 +1643,7 @@ func (x *SourceDone) String() string {
 func (*SourceDone) ProtoMessage() {}
 
 func (x *SourceDone) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[21]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1493,7 +1656,7 @@ func (x *SourceDone) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SourceDone.ProtoReflect.Descriptor instead.
 func (*SourceDone) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{21}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{23}
 }
 
 type AssignerRequest struct {
@@ -1506,6 +1669,7 @@ type AssignerRequest struct {
 	//	*AssignerRequest_Remove
 	//	*AssignerRequest_Tick
 	//	*AssignerRequest_Barrier
+	//	*AssignerRequest_Placed
 	Request       isAssignerRequest_Request `protobuf_oneof:"request"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1513,7 +1677,7 @@ type AssignerRequest struct {
 
 func (x *AssignerRequest) Reset() {
 	*x = AssignerRequest{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[22]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1525,7 +1689,7 @@ func (x *AssignerRequest) String() string {
 func (*AssignerRequest) ProtoMessage() {}
 
 func (x *AssignerRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[22]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1538,7 +1702,7 @@ func (x *AssignerRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AssignerRequest.ProtoReflect.Descriptor instead.
 func (*AssignerRequest) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{22}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *AssignerRequest) GetRequest() isAssignerRequest_Request {
@@ -1602,6 +1766,15 @@ func (x *AssignerRequest) GetBarrier() *Barrier {
 	return nil
 }
 
+func (x *AssignerRequest) GetPlaced() *Placed {
+	if x != nil {
+		if x, ok := x.Request.(*AssignerRequest_Placed); ok {
+			return x.Placed
+		}
+	}
+	return nil
+}
+
 type isAssignerRequest_Request interface {
 	isAssignerRequest_Request()
 }
@@ -1633,6 +1806,11 @@ type AssignerRequest_Barrier struct {
 	Barrier *Barrier `protobuf:"bytes,6,opt,name=barrier,proto3,oneof"`
 }
 
+type AssignerRequest_Placed struct {
+	// rows in shared memory.
+	Placed *Placed `protobuf:"bytes,7,opt,name=placed,proto3,oneof"`
+}
+
 func (*AssignerRequest_Open) isAssignerRequest_Request() {}
 
 func (*AssignerRequest_Rows) isAssignerRequest_Request() {}
@@ -1644,6 +1822,8 @@ func (*AssignerRequest_Remove) isAssignerRequest_Request() {}
 func (*AssignerRequest_Tick) isAssignerRequest_Request() {}
 
 func (*AssignerRequest_Barrier) isAssignerRequest_Request() {}
+
+func (*AssignerRequest_Placed) isAssignerRequest_Request() {}
 
 type AssignerOpen struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1660,7 +1840,7 @@ type AssignerOpen struct {
 
 func (x *AssignerOpen) Reset() {
 	*x = AssignerOpen{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[23]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1672,7 +1852,7 @@ func (x *AssignerOpen) String() string {
 func (*AssignerOpen) ProtoMessage() {}
 
 func (x *AssignerOpen) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[23]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1685,7 +1865,7 @@ func (x *AssignerOpen) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AssignerOpen.ProtoReflect.Descriptor instead.
 func (*AssignerOpen) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{23}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *AssignerOpen) GetOpen() *Open {
@@ -1728,7 +1908,7 @@ type AddPartition struct {
 
 func (x *AddPartition) Reset() {
 	*x = AddPartition{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[24]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1740,7 +1920,7 @@ func (x *AddPartition) String() string {
 func (*AddPartition) ProtoMessage() {}
 
 func (x *AddPartition) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[24]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1753,7 +1933,7 @@ func (x *AddPartition) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddPartition.ProtoReflect.Descriptor instead.
 func (*AddPartition) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{24}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *AddPartition) GetPartition() uint32 {
@@ -1788,7 +1968,7 @@ type Tick struct {
 
 func (x *Tick) Reset() {
 	*x = Tick{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[25]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1800,7 +1980,7 @@ func (x *Tick) String() string {
 func (*Tick) ProtoMessage() {}
 
 func (x *Tick) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[25]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1813,7 +1993,7 @@ func (x *Tick) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Tick.ProtoReflect.Descriptor instead.
 func (*Tick) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{25}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *Tick) GetPartitions() []byte {
@@ -1833,7 +2013,7 @@ type Barrier struct {
 
 func (x *Barrier) Reset() {
 	*x = Barrier{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[26]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1845,7 +2025,7 @@ func (x *Barrier) String() string {
 func (*Barrier) ProtoMessage() {}
 
 func (x *Barrier) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[26]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1858,7 +2038,7 @@ func (x *Barrier) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Barrier.ProtoReflect.Descriptor instead.
 func (*Barrier) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{26}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *Barrier) GetId() uint64 {
@@ -1877,6 +2057,7 @@ type AssignerResponse struct {
 	//	*AssignerResponse_Assigned
 	//	*AssignerResponse_Ticked
 	//	*AssignerResponse_Snapshot
+	//	*AssignerResponse_Placed
 	Response      isAssignerResponse_Response `protobuf_oneof:"response"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1884,7 +2065,7 @@ type AssignerResponse struct {
 
 func (x *AssignerResponse) Reset() {
 	*x = AssignerResponse{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[27]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1896,7 +2077,7 @@ func (x *AssignerResponse) String() string {
 func (*AssignerResponse) ProtoMessage() {}
 
 func (x *AssignerResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[27]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1909,7 +2090,7 @@ func (x *AssignerResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AssignerResponse.ProtoReflect.Descriptor instead.
 func (*AssignerResponse) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{27}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *AssignerResponse) GetResponse() isAssignerResponse_Response {
@@ -1964,6 +2145,15 @@ func (x *AssignerResponse) GetSnapshot() *Snapshot {
 	return nil
 }
 
+func (x *AssignerResponse) GetPlaced() *Placed {
+	if x != nil {
+		if x, ok := x.Response.(*AssignerResponse_Placed); ok {
+			return x.Placed
+		}
+	}
+	return nil
+}
+
 type isAssignerResponse_Response interface {
 	isAssignerResponse_Response()
 }
@@ -1988,6 +2178,11 @@ type AssignerResponse_Snapshot struct {
 	Snapshot *Snapshot `protobuf:"bytes,5,opt,name=snapshot,proto3,oneof"`
 }
 
+type AssignerResponse_Placed struct {
+	// assigned in shared memory.
+	Placed *Placed `protobuf:"bytes,6,opt,name=placed,proto3,oneof"`
+}
+
 func (*AssignerResponse_Opened) isAssignerResponse_Response() {}
 
 func (*AssignerResponse_Failed) isAssignerResponse_Response() {}
@@ -1997,6 +2192,8 @@ func (*AssignerResponse_Assigned) isAssignerResponse_Response() {}
 func (*AssignerResponse_Ticked) isAssignerResponse_Response() {}
 
 func (*AssignerResponse_Snapshot) isAssignerResponse_Response() {}
+
+func (*AssignerResponse_Placed) isAssignerResponse_Response() {}
 
 type Assigned struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2016,7 +2213,7 @@ type Assigned struct {
 
 func (x *Assigned) Reset() {
 	*x = Assigned{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[28]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2028,7 +2225,7 @@ func (x *Assigned) String() string {
 func (*Assigned) ProtoMessage() {}
 
 func (x *Assigned) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[28]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2041,7 +2238,7 @@ func (x *Assigned) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Assigned.ProtoReflect.Descriptor instead.
 func (*Assigned) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{28}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *Assigned) GetRows() uint32 {
@@ -2089,7 +2286,7 @@ type Ticked struct {
 
 func (x *Ticked) Reset() {
 	*x = Ticked{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[29]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2101,7 +2298,7 @@ func (x *Ticked) String() string {
 func (*Ticked) ProtoMessage() {}
 
 func (x *Ticked) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[29]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2114,7 +2311,7 @@ func (x *Ticked) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Ticked.ProtoReflect.Descriptor instead.
 func (*Ticked) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{29}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *Ticked) GetWatermarks() []byte {
@@ -2134,7 +2331,7 @@ type Snapshot struct {
 
 func (x *Snapshot) Reset() {
 	*x = Snapshot{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[30]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2146,7 +2343,7 @@ func (x *Snapshot) String() string {
 func (*Snapshot) ProtoMessage() {}
 
 func (x *Snapshot) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[30]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2159,7 +2356,7 @@ func (x *Snapshot) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Snapshot.ProtoReflect.Descriptor instead.
 func (*Snapshot) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{30}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *Snapshot) GetId() uint64 {
@@ -2186,7 +2383,7 @@ type PartitionState struct {
 
 func (x *PartitionState) Reset() {
 	*x = PartitionState{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[31]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2198,7 +2395,7 @@ func (x *PartitionState) String() string {
 func (*PartitionState) ProtoMessage() {}
 
 func (x *PartitionState) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[31]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2211,7 +2408,7 @@ func (x *PartitionState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PartitionState.ProtoReflect.Descriptor instead.
 func (*PartitionState) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{31}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *PartitionState) GetPartition() uint32 {
@@ -2237,6 +2434,7 @@ type TransformRequest struct {
 	//	*TransformRequest_Barrier
 	//	*TransformRequest_Restore
 	//	*TransformRequest_Windows
+	//	*TransformRequest_Placed
 	Request       isTransformRequest_Request `protobuf_oneof:"request"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2244,7 +2442,7 @@ type TransformRequest struct {
 
 func (x *TransformRequest) Reset() {
 	*x = TransformRequest{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[32]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2256,7 +2454,7 @@ func (x *TransformRequest) String() string {
 func (*TransformRequest) ProtoMessage() {}
 
 func (x *TransformRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[32]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2269,7 +2467,7 @@ func (x *TransformRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TransformRequest.ProtoReflect.Descriptor instead.
 func (*TransformRequest) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{32}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *TransformRequest) GetRequest() isTransformRequest_Request {
@@ -2324,6 +2522,15 @@ func (x *TransformRequest) GetWindows() *Windows {
 	return nil
 }
 
+func (x *TransformRequest) GetPlaced() *Placed {
+	if x != nil {
+		if x, ok := x.Request.(*TransformRequest_Placed); ok {
+			return x.Placed
+		}
+	}
+	return nil
+}
+
 type isTransformRequest_Request interface {
 	isTransformRequest_Request()
 }
@@ -2350,6 +2557,11 @@ type TransformRequest_Windows struct {
 	Windows *Windows `protobuf:"bytes,5,opt,name=windows,proto3,oneof"`
 }
 
+type TransformRequest_Placed struct {
+	// rows in shared memory.
+	Placed *Placed `protobuf:"bytes,7,opt,name=placed,proto3,oneof"`
+}
+
 func (*TransformRequest_Open) isTransformRequest_Request() {}
 
 func (*TransformRequest_Rows) isTransformRequest_Request() {}
@@ -2359,6 +2571,8 @@ func (*TransformRequest_Barrier) isTransformRequest_Request() {}
 func (*TransformRequest_Restore) isTransformRequest_Request() {}
 
 func (*TransformRequest_Windows) isTransformRequest_Request() {}
+
+func (*TransformRequest_Placed) isTransformRequest_Request() {}
 
 // Windows are windows that fire, with all their records.
 type Windows struct {
@@ -2377,7 +2591,7 @@ type Windows struct {
 
 func (x *Windows) Reset() {
 	*x = Windows{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[33]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2389,7 +2603,7 @@ func (x *Windows) String() string {
 func (*Windows) ProtoMessage() {}
 
 func (x *Windows) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[33]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2402,7 +2616,7 @@ func (x *Windows) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Windows.ProtoReflect.Descriptor instead.
 func (*Windows) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{33}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *Windows) GetWindows() *Batch {
@@ -2435,7 +2649,7 @@ type Restore struct {
 
 func (x *Restore) Reset() {
 	*x = Restore{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[34]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2447,7 +2661,7 @@ func (x *Restore) String() string {
 func (*Restore) ProtoMessage() {}
 
 func (x *Restore) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[34]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2460,7 +2674,7 @@ func (x *Restore) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Restore.ProtoReflect.Descriptor instead.
 func (*Restore) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{34}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *Restore) GetState() []byte {
@@ -2478,6 +2692,7 @@ type TransformResponse struct {
 	//	*TransformResponse_Failed
 	//	*TransformResponse_Transformed
 	//	*TransformResponse_Snapshot
+	//	*TransformResponse_Placed
 	Response      isTransformResponse_Response `protobuf_oneof:"response"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2485,7 +2700,7 @@ type TransformResponse struct {
 
 func (x *TransformResponse) Reset() {
 	*x = TransformResponse{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[35]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2497,7 +2712,7 @@ func (x *TransformResponse) String() string {
 func (*TransformResponse) ProtoMessage() {}
 
 func (x *TransformResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[35]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2510,7 +2725,7 @@ func (x *TransformResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TransformResponse.ProtoReflect.Descriptor instead.
 func (*TransformResponse) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{35}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *TransformResponse) GetResponse() isTransformResponse_Response {
@@ -2556,6 +2771,15 @@ func (x *TransformResponse) GetSnapshot() *Snapshot {
 	return nil
 }
 
+func (x *TransformResponse) GetPlaced() *Placed {
+	if x != nil {
+		if x, ok := x.Response.(*TransformResponse_Placed); ok {
+			return x.Placed
+		}
+	}
+	return nil
+}
+
 type isTransformResponse_Response interface {
 	isTransformResponse_Response()
 }
@@ -2576,6 +2800,11 @@ type TransformResponse_Snapshot struct {
 	Snapshot *Snapshot `protobuf:"bytes,4,opt,name=snapshot,proto3,oneof"` // with one entry, partition 0
 }
 
+type TransformResponse_Placed struct {
+	// transformed in shared memory.
+	Placed *Placed `protobuf:"bytes,6,opt,name=placed,proto3,oneof"`
+}
+
 func (*TransformResponse_Opened) isTransformResponse_Response() {}
 
 func (*TransformResponse_Failed) isTransformResponse_Response() {}
@@ -2583,6 +2812,8 @@ func (*TransformResponse_Failed) isTransformResponse_Response() {}
 func (*TransformResponse_Transformed) isTransformResponse_Response() {}
 
 func (*TransformResponse_Snapshot) isTransformResponse_Response() {}
+
+func (*TransformResponse_Placed) isTransformResponse_Response() {}
 
 type Transformed struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2598,7 +2829,7 @@ type Transformed struct {
 
 func (x *Transformed) Reset() {
 	*x = Transformed{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[36]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2610,7 +2841,7 @@ func (x *Transformed) String() string {
 func (*Transformed) ProtoMessage() {}
 
 func (x *Transformed) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[36]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2623,7 +2854,7 @@ func (x *Transformed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Transformed.ProtoReflect.Descriptor instead.
 func (*Transformed) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{36}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *Transformed) GetRows() *Batch {
@@ -2662,7 +2893,7 @@ type SinkRequest struct {
 
 func (x *SinkRequest) Reset() {
 	*x = SinkRequest{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[37]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2674,7 +2905,7 @@ func (x *SinkRequest) String() string {
 func (*SinkRequest) ProtoMessage() {}
 
 func (x *SinkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[37]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2687,7 +2918,7 @@ func (x *SinkRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SinkRequest.ProtoReflect.Descriptor instead.
 func (*SinkRequest) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{37}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *SinkRequest) GetRequest() isSinkRequest_Request {
@@ -2770,7 +3001,7 @@ type LastDelivered struct {
 
 func (x *LastDelivered) Reset() {
 	*x = LastDelivered{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[38]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2782,7 +3013,7 @@ func (x *LastDelivered) String() string {
 func (*LastDelivered) ProtoMessage() {}
 
 func (x *LastDelivered) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[38]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2795,7 +3026,7 @@ func (x *LastDelivered) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LastDelivered.ProtoReflect.Descriptor instead.
 func (*LastDelivered) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{38}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{40}
 }
 
 type Close struct {
@@ -2806,7 +3037,7 @@ type Close struct {
 
 func (x *Close) Reset() {
 	*x = Close{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[39]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2818,7 +3049,7 @@ func (x *Close) String() string {
 func (*Close) ProtoMessage() {}
 
 func (x *Close) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[39]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2831,7 +3062,7 @@ func (x *Close) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Close.ProtoReflect.Descriptor instead.
 func (*Close) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{39}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{41}
 }
 
 // Write delivers rows first, first + 1, ... Text sinks get data and offsets (each row's line end is in trailer), the others columns.
@@ -2845,7 +3076,7 @@ type Write struct {
 
 func (x *Write) Reset() {
 	*x = Write{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[40]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2857,7 +3088,7 @@ func (x *Write) String() string {
 func (*Write) ProtoMessage() {}
 
 func (x *Write) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[40]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2870,7 +3101,7 @@ func (x *Write) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Write.ProtoReflect.Descriptor instead.
 func (*Write) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{40}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *Write) GetFirst() uint64 {
@@ -2903,7 +3134,7 @@ type SinkResponse struct {
 
 func (x *SinkResponse) Reset() {
 	*x = SinkResponse{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[41]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2915,7 +3146,7 @@ func (x *SinkResponse) String() string {
 func (*SinkResponse) ProtoMessage() {}
 
 func (x *SinkResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[41]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2928,7 +3159,7 @@ func (x *SinkResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SinkResponse.ProtoReflect.Descriptor instead.
 func (*SinkResponse) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{41}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *SinkResponse) GetResponse() isSinkResponse_Response {
@@ -3029,7 +3260,7 @@ type LastResponse struct {
 
 func (x *LastResponse) Reset() {
 	*x = LastResponse{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[42]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3041,7 +3272,7 @@ func (x *LastResponse) String() string {
 func (*LastResponse) ProtoMessage() {}
 
 func (x *LastResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[42]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3054,7 +3285,7 @@ func (x *LastResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LastResponse.ProtoReflect.Descriptor instead.
 func (*LastResponse) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{42}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *LastResponse) GetKnown() bool {
@@ -3093,7 +3324,7 @@ type Written struct {
 
 func (x *Written) Reset() {
 	*x = Written{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[43]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3105,7 +3336,7 @@ func (x *Written) String() string {
 func (*Written) ProtoMessage() {}
 
 func (x *Written) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[43]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3118,7 +3349,7 @@ func (x *Written) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Written.ProtoReflect.Descriptor instead.
 func (*Written) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{43}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *Written) GetError() string {
@@ -3158,7 +3389,7 @@ type Closed struct {
 
 func (x *Closed) Reset() {
 	*x = Closed{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[44]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3170,7 +3401,7 @@ func (x *Closed) String() string {
 func (*Closed) ProtoMessage() {}
 
 func (x *Closed) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[44]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3183,7 +3414,7 @@ func (x *Closed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Closed.ProtoReflect.Descriptor instead.
 func (*Closed) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{44}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *Closed) GetError() string {
@@ -3225,15 +3456,26 @@ const file_tidemark_plugin_v1_plugin_proto_rawDesc = "" +
 	"\x04kind\x18\x05 \x01(\tR\x04kind\x12\x16\n" +
 	"\x06plugin\x18\x06 \x01(\tR\x06plugin\x12\x1a\n" +
 	"\bpipeline\x18\a \x01(\tR\bpipeline\x12\x1c\n" +
-	"\tcomponent\x18\b \x01(\tR\tcomponent\"\x9c\x01\n" +
+	"\tcomponent\x18\b \x01(\tR\tcomponent\"\xd6\x01\n" +
 	"\x04Open\x12\x16\n" +
 	"\x06plugin\x18\x01 \x01(\tR\x06plugin\x12\x18\n" +
 	"\aoptions\x18\x02 \x01(\fR\aoptions\x12\x1a\n" +
 	"\bpipeline\x18\x03 \x01(\tR\bpipeline\x12\x1c\n" +
 	"\tcomponent\x18\x04 \x01(\tR\tcomponent\x12\x14\n" +
 	"\x05store\x18\x05 \x01(\tR\x05store\x12\x12\n" +
-	"\x04kind\x18\x06 \x01(\tR\x04kind\"\b\n" +
-	"\x06Opened\"]\n" +
+	"\x04kind\x18\x06 \x01(\tR\x04kind\x128\n" +
+	"\x06shared\x18\a \x01(\v2 .tidemark.plugin.v1.SharedMemoryR\x06shared\" \n" +
+	"\x06Opened\x12\x16\n" +
+	"\x06shared\x18\x01 \x01(\bR\x06shared\"}\n" +
+	"\fSharedMemory\x12\x1b\n" +
+	"\tto_plugin\x18\x01 \x01(\x04R\btoPlugin\x12\x1b\n" +
+	"\tto_daemon\x18\x02 \x01(\x04R\btoDaemon\x12\x14\n" +
+	"\x05slots\x18\x03 \x01(\rR\x05slots\x12\x1d\n" +
+	"\n" +
+	"slot_bytes\x18\x04 \x01(\rR\tslotBytes\"8\n" +
+	"\x06Placed\x12\x16\n" +
+	"\x06offset\x18\x01 \x01(\x04R\x06offset\x12\x16\n" +
+	"\x06length\x18\x02 \x01(\rR\x06length\"]\n" +
 	"\x06Failed\x12\x18\n" +
 	"\amessage\x18\x01 \x01(\tR\amessage\x129\n" +
 	"\aoptions\x18\x02 \x03(\v2\x1f.tidemark.plugin.v1.OptionErrorR\aoptions\"\xf7\x01\n" +
@@ -3271,7 +3513,7 @@ const file_tidemark_plugin_v1_plugin_proto_rawDesc = "" +
 	"\x04Stop\"8\n" +
 	"\x04Hold\x12\x1c\n" +
 	"\tpartition\x18\x01 \x01(\rR\tpartition\x12\x12\n" +
-	"\x04held\x18\x02 \x01(\bR\x04held\"\x99\x04\n" +
+	"\x04held\x18\x02 \x01(\bR\x04held\"\xcf\x04\n" +
 	"\x0eSourceResponse\x124\n" +
 	"\x06opened\x18\x01 \x01(\v2\x1a.tidemark.plugin.v1.OpenedH\x00R\x06opened\x124\n" +
 	"\x06failed\x18\x02 \x01(\v2\x1a.tidemark.plugin.v1.FailedH\x00R\x06failed\x121\n" +
@@ -3281,7 +3523,9 @@ const file_tidemark_plugin_v1_plugin_proto_rawDesc = "" +
 	"\x04idle\x18\x06 \x01(\v2\".tidemark.plugin.v1.PartitionEventH\x00R\x04idle\x128\n" +
 	"\x04busy\x18\a \x01(\v2\".tidemark.plugin.v1.PartitionEventH\x00R\x04busy\x124\n" +
 	"\x04done\x18\b \x01(\v2\x1e.tidemark.plugin.v1.SourceDoneH\x00R\x04done\x12:\n" +
-	"\astopped\x18\t \x01(\v2\x1e.tidemark.plugin.v1.SourceDoneH\x00R\astoppedB\n" +
+	"\astopped\x18\t \x01(\v2\x1e.tidemark.plugin.v1.SourceDoneH\x00R\astopped\x124\n" +
+	"\x06placed\x18\n" +
+	" \x01(\v2\x1a.tidemark.plugin.v1.PlacedH\x00R\x06placedB\n" +
 	"\n" +
 	"\bresponse\"B\n" +
 	"\x0ePartitionAdded\x12\x1c\n" +
@@ -3290,14 +3534,15 @@ const file_tidemark_plugin_v1_plugin_proto_rawDesc = "" +
 	"\x0ePartitionEvent\x12\x1c\n" +
 	"\tpartition\x18\x01 \x01(\rR\tpartition\"\f\n" +
 	"\n" +
-	"SourceDone\"\xe2\x02\n" +
+	"SourceDone\"\x98\x03\n" +
 	"\x0fAssignerRequest\x126\n" +
 	"\x04open\x18\x01 \x01(\v2 .tidemark.plugin.v1.AssignerOpenH\x00R\x04open\x12/\n" +
 	"\x04rows\x18\x02 \x01(\v2\x19.tidemark.plugin.v1.BatchH\x00R\x04rows\x124\n" +
 	"\x03add\x18\x03 \x01(\v2 .tidemark.plugin.v1.AddPartitionH\x00R\x03add\x12<\n" +
 	"\x06remove\x18\x04 \x01(\v2\".tidemark.plugin.v1.PartitionEventH\x00R\x06remove\x12.\n" +
 	"\x04tick\x18\x05 \x01(\v2\x18.tidemark.plugin.v1.TickH\x00R\x04tick\x127\n" +
-	"\abarrier\x18\x06 \x01(\v2\x1b.tidemark.plugin.v1.BarrierH\x00R\abarrierB\t\n" +
+	"\abarrier\x18\x06 \x01(\v2\x1b.tidemark.plugin.v1.BarrierH\x00R\abarrier\x124\n" +
+	"\x06placed\x18\a \x01(\v2\x1a.tidemark.plugin.v1.PlacedH\x00R\x06placedB\t\n" +
 	"\arequest\"\x8f\x01\n" +
 	"\fAssignerOpen\x12,\n" +
 	"\x04open\x18\x01 \x01(\v2\x18.tidemark.plugin.v1.OpenR\x04open\x12!\n" +
@@ -3313,13 +3558,14 @@ const file_tidemark_plugin_v1_plugin_proto_rawDesc = "" +
 	"partitions\x18\x01 \x01(\fR\n" +
 	"partitions\"\x19\n" +
 	"\aBarrier\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\x04R\x02id\"\xb8\x02\n" +
+	"\x02id\x18\x01 \x01(\x04R\x02id\"\xee\x02\n" +
 	"\x10AssignerResponse\x124\n" +
 	"\x06opened\x18\x01 \x01(\v2\x1a.tidemark.plugin.v1.OpenedH\x00R\x06opened\x124\n" +
 	"\x06failed\x18\x02 \x01(\v2\x1a.tidemark.plugin.v1.FailedH\x00R\x06failed\x12:\n" +
 	"\bassigned\x18\x03 \x01(\v2\x1c.tidemark.plugin.v1.AssignedH\x00R\bassigned\x124\n" +
 	"\x06ticked\x18\x04 \x01(\v2\x1a.tidemark.plugin.v1.TickedH\x00R\x06ticked\x12:\n" +
-	"\bsnapshot\x18\x05 \x01(\v2\x1c.tidemark.plugin.v1.SnapshotH\x00R\bsnapshotB\n" +
+	"\bsnapshot\x18\x05 \x01(\v2\x1c.tidemark.plugin.v1.SnapshotH\x00R\bsnapshot\x124\n" +
+	"\x06placed\x18\x06 \x01(\v2\x1a.tidemark.plugin.v1.PlacedH\x00R\x06placedB\n" +
 	"\n" +
 	"\bresponse\"\x92\x01\n" +
 	"\bAssigned\x12\x12\n" +
@@ -3339,25 +3585,27 @@ const file_tidemark_plugin_v1_plugin_proto_rawDesc = "" +
 	"partitions\"D\n" +
 	"\x0ePartitionState\x12\x1c\n" +
 	"\tpartition\x18\x01 \x01(\rR\tpartition\x12\x14\n" +
-	"\x05state\x18\x02 \x01(\fR\x05state\"\xa9\x02\n" +
+	"\x05state\x18\x02 \x01(\fR\x05state\"\xdf\x02\n" +
 	"\x10TransformRequest\x12.\n" +
 	"\x04open\x18\x01 \x01(\v2\x18.tidemark.plugin.v1.OpenH\x00R\x04open\x12/\n" +
 	"\x04rows\x18\x02 \x01(\v2\x19.tidemark.plugin.v1.BatchH\x00R\x04rows\x127\n" +
 	"\abarrier\x18\x03 \x01(\v2\x1b.tidemark.plugin.v1.BarrierH\x00R\abarrier\x127\n" +
 	"\arestore\x18\x04 \x01(\v2\x1b.tidemark.plugin.v1.RestoreH\x00R\arestore\x127\n" +
-	"\awindows\x18\x05 \x01(\v2\x1b.tidemark.plugin.v1.WindowsH\x00R\awindowsB\t\n" +
+	"\awindows\x18\x05 \x01(\v2\x1b.tidemark.plugin.v1.WindowsH\x00R\awindows\x124\n" +
+	"\x06placed\x18\a \x01(\v2\x1a.tidemark.plugin.v1.PlacedH\x00R\x06placedB\t\n" +
 	"\arequest\"\x8b\x01\n" +
 	"\aWindows\x123\n" +
 	"\awindows\x18\x01 \x01(\v2\x19.tidemark.plugin.v1.BatchR\awindows\x123\n" +
 	"\arecords\x18\x02 \x01(\v2\x19.tidemark.plugin.v1.BatchR\arecords\x12\x16\n" +
 	"\x06counts\x18\x03 \x01(\fR\x06counts\"\x1f\n" +
 	"\aRestore\x12\x14\n" +
-	"\x05state\x18\x01 \x01(\fR\x05state\"\x8c\x02\n" +
+	"\x05state\x18\x01 \x01(\fR\x05state\"\xc2\x02\n" +
 	"\x11TransformResponse\x124\n" +
 	"\x06opened\x18\x01 \x01(\v2\x1a.tidemark.plugin.v1.OpenedH\x00R\x06opened\x124\n" +
 	"\x06failed\x18\x02 \x01(\v2\x1a.tidemark.plugin.v1.FailedH\x00R\x06failed\x12C\n" +
 	"\vtransformed\x18\x03 \x01(\v2\x1f.tidemark.plugin.v1.TransformedH\x00R\vtransformed\x12:\n" +
-	"\bsnapshot\x18\x04 \x01(\v2\x1c.tidemark.plugin.v1.SnapshotH\x00R\bsnapshotB\n" +
+	"\bsnapshot\x18\x04 \x01(\v2\x1c.tidemark.plugin.v1.SnapshotH\x00R\bsnapshot\x124\n" +
+	"\x06placed\x18\x06 \x01(\v2\x1a.tidemark.plugin.v1.PlacedH\x00R\x06placedB\n" +
 	"\n" +
 	"\bresponse\"\x82\x01\n" +
 	"\vTransformed\x12-\n" +
@@ -3419,7 +3667,7 @@ func file_tidemark_plugin_v1_plugin_proto_rawDescGZIP() []byte {
 	return file_tidemark_plugin_v1_plugin_proto_rawDescData
 }
 
-var file_tidemark_plugin_v1_plugin_proto_msgTypes = make([]protoimpl.MessageInfo, 45)
+var file_tidemark_plugin_v1_plugin_proto_msgTypes = make([]protoimpl.MessageInfo, 47)
 var file_tidemark_plugin_v1_plugin_proto_goTypes = []any{
 	(*ListRequest)(nil),       // 0: tidemark.plugin.v1.ListRequest
 	(*ListResponse)(nil),      // 1: tidemark.plugin.v1.ListResponse
@@ -3432,120 +3680,128 @@ var file_tidemark_plugin_v1_plugin_proto_goTypes = []any{
 	(*Metric)(nil),            // 8: tidemark.plugin.v1.Metric
 	(*Open)(nil),              // 9: tidemark.plugin.v1.Open
 	(*Opened)(nil),            // 10: tidemark.plugin.v1.Opened
-	(*Failed)(nil),            // 11: tidemark.plugin.v1.Failed
-	(*SourceRequest)(nil),     // 12: tidemark.plugin.v1.SourceRequest
-	(*SourceOpen)(nil),        // 13: tidemark.plugin.v1.SourceOpen
-	(*RestoredPartition)(nil), // 14: tidemark.plugin.v1.RestoredPartition
-	(*Ack)(nil),               // 15: tidemark.plugin.v1.Ack
-	(*Stop)(nil),              // 16: tidemark.plugin.v1.Stop
-	(*Hold)(nil),              // 17: tidemark.plugin.v1.Hold
-	(*SourceResponse)(nil),    // 18: tidemark.plugin.v1.SourceResponse
-	(*PartitionAdded)(nil),    // 19: tidemark.plugin.v1.PartitionAdded
-	(*PartitionEvent)(nil),    // 20: tidemark.plugin.v1.PartitionEvent
-	(*SourceDone)(nil),        // 21: tidemark.plugin.v1.SourceDone
-	(*AssignerRequest)(nil),   // 22: tidemark.plugin.v1.AssignerRequest
-	(*AssignerOpen)(nil),      // 23: tidemark.plugin.v1.AssignerOpen
-	(*AddPartition)(nil),      // 24: tidemark.plugin.v1.AddPartition
-	(*Tick)(nil),              // 25: tidemark.plugin.v1.Tick
-	(*Barrier)(nil),           // 26: tidemark.plugin.v1.Barrier
-	(*AssignerResponse)(nil),  // 27: tidemark.plugin.v1.AssignerResponse
-	(*Assigned)(nil),          // 28: tidemark.plugin.v1.Assigned
-	(*Ticked)(nil),            // 29: tidemark.plugin.v1.Ticked
-	(*Snapshot)(nil),          // 30: tidemark.plugin.v1.Snapshot
-	(*PartitionState)(nil),    // 31: tidemark.plugin.v1.PartitionState
-	(*TransformRequest)(nil),  // 32: tidemark.plugin.v1.TransformRequest
-	(*Windows)(nil),           // 33: tidemark.plugin.v1.Windows
-	(*Restore)(nil),           // 34: tidemark.plugin.v1.Restore
-	(*TransformResponse)(nil), // 35: tidemark.plugin.v1.TransformResponse
-	(*Transformed)(nil),       // 36: tidemark.plugin.v1.Transformed
-	(*SinkRequest)(nil),       // 37: tidemark.plugin.v1.SinkRequest
-	(*LastDelivered)(nil),     // 38: tidemark.plugin.v1.LastDelivered
-	(*Close)(nil),             // 39: tidemark.plugin.v1.Close
-	(*Write)(nil),             // 40: tidemark.plugin.v1.Write
-	(*SinkResponse)(nil),      // 41: tidemark.plugin.v1.SinkResponse
-	(*LastResponse)(nil),      // 42: tidemark.plugin.v1.LastResponse
-	(*Written)(nil),           // 43: tidemark.plugin.v1.Written
-	(*Closed)(nil),            // 44: tidemark.plugin.v1.Closed
-	(*Batch)(nil),             // 45: tidemark.plugin.v1.Batch
-	(*BadRow)(nil),            // 46: tidemark.plugin.v1.BadRow
+	(*SharedMemory)(nil),      // 11: tidemark.plugin.v1.SharedMemory
+	(*Placed)(nil),            // 12: tidemark.plugin.v1.Placed
+	(*Failed)(nil),            // 13: tidemark.plugin.v1.Failed
+	(*SourceRequest)(nil),     // 14: tidemark.plugin.v1.SourceRequest
+	(*SourceOpen)(nil),        // 15: tidemark.plugin.v1.SourceOpen
+	(*RestoredPartition)(nil), // 16: tidemark.plugin.v1.RestoredPartition
+	(*Ack)(nil),               // 17: tidemark.plugin.v1.Ack
+	(*Stop)(nil),              // 18: tidemark.plugin.v1.Stop
+	(*Hold)(nil),              // 19: tidemark.plugin.v1.Hold
+	(*SourceResponse)(nil),    // 20: tidemark.plugin.v1.SourceResponse
+	(*PartitionAdded)(nil),    // 21: tidemark.plugin.v1.PartitionAdded
+	(*PartitionEvent)(nil),    // 22: tidemark.plugin.v1.PartitionEvent
+	(*SourceDone)(nil),        // 23: tidemark.plugin.v1.SourceDone
+	(*AssignerRequest)(nil),   // 24: tidemark.plugin.v1.AssignerRequest
+	(*AssignerOpen)(nil),      // 25: tidemark.plugin.v1.AssignerOpen
+	(*AddPartition)(nil),      // 26: tidemark.plugin.v1.AddPartition
+	(*Tick)(nil),              // 27: tidemark.plugin.v1.Tick
+	(*Barrier)(nil),           // 28: tidemark.plugin.v1.Barrier
+	(*AssignerResponse)(nil),  // 29: tidemark.plugin.v1.AssignerResponse
+	(*Assigned)(nil),          // 30: tidemark.plugin.v1.Assigned
+	(*Ticked)(nil),            // 31: tidemark.plugin.v1.Ticked
+	(*Snapshot)(nil),          // 32: tidemark.plugin.v1.Snapshot
+	(*PartitionState)(nil),    // 33: tidemark.plugin.v1.PartitionState
+	(*TransformRequest)(nil),  // 34: tidemark.plugin.v1.TransformRequest
+	(*Windows)(nil),           // 35: tidemark.plugin.v1.Windows
+	(*Restore)(nil),           // 36: tidemark.plugin.v1.Restore
+	(*TransformResponse)(nil), // 37: tidemark.plugin.v1.TransformResponse
+	(*Transformed)(nil),       // 38: tidemark.plugin.v1.Transformed
+	(*SinkRequest)(nil),       // 39: tidemark.plugin.v1.SinkRequest
+	(*LastDelivered)(nil),     // 40: tidemark.plugin.v1.LastDelivered
+	(*Close)(nil),             // 41: tidemark.plugin.v1.Close
+	(*Write)(nil),             // 42: tidemark.plugin.v1.Write
+	(*SinkResponse)(nil),      // 43: tidemark.plugin.v1.SinkResponse
+	(*LastResponse)(nil),      // 44: tidemark.plugin.v1.LastResponse
+	(*Written)(nil),           // 45: tidemark.plugin.v1.Written
+	(*Closed)(nil),            // 46: tidemark.plugin.v1.Closed
+	(*Batch)(nil),             // 47: tidemark.plugin.v1.Batch
+	(*BadRow)(nil),            // 48: tidemark.plugin.v1.BadRow
 }
 var file_tidemark_plugin_v1_plugin_proto_depIdxs = []int32{
 	2,  // 0: tidemark.plugin.v1.ListResponse.plugins:type_name -> tidemark.plugin.v1.Description
 	5,  // 1: tidemark.plugin.v1.CheckResponse.errors:type_name -> tidemark.plugin.v1.OptionError
 	8,  // 2: tidemark.plugin.v1.MetricsResponse.metrics:type_name -> tidemark.plugin.v1.Metric
-	5,  // 3: tidemark.plugin.v1.Failed.options:type_name -> tidemark.plugin.v1.OptionError
-	13, // 4: tidemark.plugin.v1.SourceRequest.open:type_name -> tidemark.plugin.v1.SourceOpen
-	15, // 5: tidemark.plugin.v1.SourceRequest.ack:type_name -> tidemark.plugin.v1.Ack
-	16, // 6: tidemark.plugin.v1.SourceRequest.stop:type_name -> tidemark.plugin.v1.Stop
-	17, // 7: tidemark.plugin.v1.SourceRequest.hold:type_name -> tidemark.plugin.v1.Hold
-	9,  // 8: tidemark.plugin.v1.SourceOpen.open:type_name -> tidemark.plugin.v1.Open
-	14, // 9: tidemark.plugin.v1.SourceOpen.restored:type_name -> tidemark.plugin.v1.RestoredPartition
-	10, // 10: tidemark.plugin.v1.SourceResponse.opened:type_name -> tidemark.plugin.v1.Opened
-	11, // 11: tidemark.plugin.v1.SourceResponse.failed:type_name -> tidemark.plugin.v1.Failed
-	45, // 12: tidemark.plugin.v1.SourceResponse.batch:type_name -> tidemark.plugin.v1.Batch
-	19, // 13: tidemark.plugin.v1.SourceResponse.added:type_name -> tidemark.plugin.v1.PartitionAdded
-	20, // 14: tidemark.plugin.v1.SourceResponse.ended:type_name -> tidemark.plugin.v1.PartitionEvent
-	20, // 15: tidemark.plugin.v1.SourceResponse.idle:type_name -> tidemark.plugin.v1.PartitionEvent
-	20, // 16: tidemark.plugin.v1.SourceResponse.busy:type_name -> tidemark.plugin.v1.PartitionEvent
-	21, // 17: tidemark.plugin.v1.SourceResponse.done:type_name -> tidemark.plugin.v1.SourceDone
-	21, // 18: tidemark.plugin.v1.SourceResponse.stopped:type_name -> tidemark.plugin.v1.SourceDone
-	23, // 19: tidemark.plugin.v1.AssignerRequest.open:type_name -> tidemark.plugin.v1.AssignerOpen
-	45, // 20: tidemark.plugin.v1.AssignerRequest.rows:type_name -> tidemark.plugin.v1.Batch
-	24, // 21: tidemark.plugin.v1.AssignerRequest.add:type_name -> tidemark.plugin.v1.AddPartition
-	20, // 22: tidemark.plugin.v1.AssignerRequest.remove:type_name -> tidemark.plugin.v1.PartitionEvent
-	25, // 23: tidemark.plugin.v1.AssignerRequest.tick:type_name -> tidemark.plugin.v1.Tick
-	26, // 24: tidemark.plugin.v1.AssignerRequest.barrier:type_name -> tidemark.plugin.v1.Barrier
-	9,  // 25: tidemark.plugin.v1.AssignerOpen.open:type_name -> tidemark.plugin.v1.Open
-	10, // 26: tidemark.plugin.v1.AssignerResponse.opened:type_name -> tidemark.plugin.v1.Opened
-	11, // 27: tidemark.plugin.v1.AssignerResponse.failed:type_name -> tidemark.plugin.v1.Failed
-	28, // 28: tidemark.plugin.v1.AssignerResponse.assigned:type_name -> tidemark.plugin.v1.Assigned
-	29, // 29: tidemark.plugin.v1.AssignerResponse.ticked:type_name -> tidemark.plugin.v1.Ticked
-	30, // 30: tidemark.plugin.v1.AssignerResponse.snapshot:type_name -> tidemark.plugin.v1.Snapshot
-	46, // 31: tidemark.plugin.v1.Assigned.bad:type_name -> tidemark.plugin.v1.BadRow
-	31, // 32: tidemark.plugin.v1.Snapshot.partitions:type_name -> tidemark.plugin.v1.PartitionState
-	9,  // 33: tidemark.plugin.v1.TransformRequest.open:type_name -> tidemark.plugin.v1.Open
-	45, // 34: tidemark.plugin.v1.TransformRequest.rows:type_name -> tidemark.plugin.v1.Batch
-	26, // 35: tidemark.plugin.v1.TransformRequest.barrier:type_name -> tidemark.plugin.v1.Barrier
-	34, // 36: tidemark.plugin.v1.TransformRequest.restore:type_name -> tidemark.plugin.v1.Restore
-	33, // 37: tidemark.plugin.v1.TransformRequest.windows:type_name -> tidemark.plugin.v1.Windows
-	45, // 38: tidemark.plugin.v1.Windows.windows:type_name -> tidemark.plugin.v1.Batch
-	45, // 39: tidemark.plugin.v1.Windows.records:type_name -> tidemark.plugin.v1.Batch
-	10, // 40: tidemark.plugin.v1.TransformResponse.opened:type_name -> tidemark.plugin.v1.Opened
-	11, // 41: tidemark.plugin.v1.TransformResponse.failed:type_name -> tidemark.plugin.v1.Failed
-	36, // 42: tidemark.plugin.v1.TransformResponse.transformed:type_name -> tidemark.plugin.v1.Transformed
-	30, // 43: tidemark.plugin.v1.TransformResponse.snapshot:type_name -> tidemark.plugin.v1.Snapshot
-	45, // 44: tidemark.plugin.v1.Transformed.rows:type_name -> tidemark.plugin.v1.Batch
-	46, // 45: tidemark.plugin.v1.Transformed.bad:type_name -> tidemark.plugin.v1.BadRow
-	9,  // 46: tidemark.plugin.v1.SinkRequest.open:type_name -> tidemark.plugin.v1.Open
-	38, // 47: tidemark.plugin.v1.SinkRequest.last:type_name -> tidemark.plugin.v1.LastDelivered
-	40, // 48: tidemark.plugin.v1.SinkRequest.write:type_name -> tidemark.plugin.v1.Write
-	39, // 49: tidemark.plugin.v1.SinkRequest.close:type_name -> tidemark.plugin.v1.Close
-	45, // 50: tidemark.plugin.v1.Write.rows:type_name -> tidemark.plugin.v1.Batch
-	10, // 51: tidemark.plugin.v1.SinkResponse.opened:type_name -> tidemark.plugin.v1.Opened
-	11, // 52: tidemark.plugin.v1.SinkResponse.failed:type_name -> tidemark.plugin.v1.Failed
-	42, // 53: tidemark.plugin.v1.SinkResponse.last:type_name -> tidemark.plugin.v1.LastResponse
-	43, // 54: tidemark.plugin.v1.SinkResponse.written:type_name -> tidemark.plugin.v1.Written
-	44, // 55: tidemark.plugin.v1.SinkResponse.closed:type_name -> tidemark.plugin.v1.Closed
-	46, // 56: tidemark.plugin.v1.Written.refused:type_name -> tidemark.plugin.v1.BadRow
-	0,  // 57: tidemark.plugin.v1.Plugin.List:input_type -> tidemark.plugin.v1.ListRequest
-	3,  // 58: tidemark.plugin.v1.Plugin.Check:input_type -> tidemark.plugin.v1.CheckRequest
-	6,  // 59: tidemark.plugin.v1.Plugin.Metrics:input_type -> tidemark.plugin.v1.MetricsRequest
-	12, // 60: tidemark.plugin.v1.Source.Run:input_type -> tidemark.plugin.v1.SourceRequest
-	22, // 61: tidemark.plugin.v1.Assigner.Assign:input_type -> tidemark.plugin.v1.AssignerRequest
-	32, // 62: tidemark.plugin.v1.Transform.Process:input_type -> tidemark.plugin.v1.TransformRequest
-	37, // 63: tidemark.plugin.v1.Sink.Deliver:input_type -> tidemark.plugin.v1.SinkRequest
-	1,  // 64: tidemark.plugin.v1.Plugin.List:output_type -> tidemark.plugin.v1.ListResponse
-	4,  // 65: tidemark.plugin.v1.Plugin.Check:output_type -> tidemark.plugin.v1.CheckResponse
-	7,  // 66: tidemark.plugin.v1.Plugin.Metrics:output_type -> tidemark.plugin.v1.MetricsResponse
-	18, // 67: tidemark.plugin.v1.Source.Run:output_type -> tidemark.plugin.v1.SourceResponse
-	27, // 68: tidemark.plugin.v1.Assigner.Assign:output_type -> tidemark.plugin.v1.AssignerResponse
-	35, // 69: tidemark.plugin.v1.Transform.Process:output_type -> tidemark.plugin.v1.TransformResponse
-	41, // 70: tidemark.plugin.v1.Sink.Deliver:output_type -> tidemark.plugin.v1.SinkResponse
-	64, // [64:71] is the sub-list for method output_type
-	57, // [57:64] is the sub-list for method input_type
-	57, // [57:57] is the sub-list for extension type_name
-	57, // [57:57] is the sub-list for extension extendee
-	0,  // [0:57] is the sub-list for field type_name
+	11, // 3: tidemark.plugin.v1.Open.shared:type_name -> tidemark.plugin.v1.SharedMemory
+	5,  // 4: tidemark.plugin.v1.Failed.options:type_name -> tidemark.plugin.v1.OptionError
+	15, // 5: tidemark.plugin.v1.SourceRequest.open:type_name -> tidemark.plugin.v1.SourceOpen
+	17, // 6: tidemark.plugin.v1.SourceRequest.ack:type_name -> tidemark.plugin.v1.Ack
+	18, // 7: tidemark.plugin.v1.SourceRequest.stop:type_name -> tidemark.plugin.v1.Stop
+	19, // 8: tidemark.plugin.v1.SourceRequest.hold:type_name -> tidemark.plugin.v1.Hold
+	9,  // 9: tidemark.plugin.v1.SourceOpen.open:type_name -> tidemark.plugin.v1.Open
+	16, // 10: tidemark.plugin.v1.SourceOpen.restored:type_name -> tidemark.plugin.v1.RestoredPartition
+	10, // 11: tidemark.plugin.v1.SourceResponse.opened:type_name -> tidemark.plugin.v1.Opened
+	13, // 12: tidemark.plugin.v1.SourceResponse.failed:type_name -> tidemark.plugin.v1.Failed
+	47, // 13: tidemark.plugin.v1.SourceResponse.batch:type_name -> tidemark.plugin.v1.Batch
+	21, // 14: tidemark.plugin.v1.SourceResponse.added:type_name -> tidemark.plugin.v1.PartitionAdded
+	22, // 15: tidemark.plugin.v1.SourceResponse.ended:type_name -> tidemark.plugin.v1.PartitionEvent
+	22, // 16: tidemark.plugin.v1.SourceResponse.idle:type_name -> tidemark.plugin.v1.PartitionEvent
+	22, // 17: tidemark.plugin.v1.SourceResponse.busy:type_name -> tidemark.plugin.v1.PartitionEvent
+	23, // 18: tidemark.plugin.v1.SourceResponse.done:type_name -> tidemark.plugin.v1.SourceDone
+	23, // 19: tidemark.plugin.v1.SourceResponse.stopped:type_name -> tidemark.plugin.v1.SourceDone
+	12, // 20: tidemark.plugin.v1.SourceResponse.placed:type_name -> tidemark.plugin.v1.Placed
+	25, // 21: tidemark.plugin.v1.AssignerRequest.open:type_name -> tidemark.plugin.v1.AssignerOpen
+	47, // 22: tidemark.plugin.v1.AssignerRequest.rows:type_name -> tidemark.plugin.v1.Batch
+	26, // 23: tidemark.plugin.v1.AssignerRequest.add:type_name -> tidemark.plugin.v1.AddPartition
+	22, // 24: tidemark.plugin.v1.AssignerRequest.remove:type_name -> tidemark.plugin.v1.PartitionEvent
+	27, // 25: tidemark.plugin.v1.AssignerRequest.tick:type_name -> tidemark.plugin.v1.Tick
+	28, // 26: tidemark.plugin.v1.AssignerRequest.barrier:type_name -> tidemark.plugin.v1.Barrier
+	12, // 27: tidemark.plugin.v1.AssignerRequest.placed:type_name -> tidemark.plugin.v1.Placed
+	9,  // 28: tidemark.plugin.v1.AssignerOpen.open:type_name -> tidemark.plugin.v1.Open
+	10, // 29: tidemark.plugin.v1.AssignerResponse.opened:type_name -> tidemark.plugin.v1.Opened
+	13, // 30: tidemark.plugin.v1.AssignerResponse.failed:type_name -> tidemark.plugin.v1.Failed
+	30, // 31: tidemark.plugin.v1.AssignerResponse.assigned:type_name -> tidemark.plugin.v1.Assigned
+	31, // 32: tidemark.plugin.v1.AssignerResponse.ticked:type_name -> tidemark.plugin.v1.Ticked
+	32, // 33: tidemark.plugin.v1.AssignerResponse.snapshot:type_name -> tidemark.plugin.v1.Snapshot
+	12, // 34: tidemark.plugin.v1.AssignerResponse.placed:type_name -> tidemark.plugin.v1.Placed
+	48, // 35: tidemark.plugin.v1.Assigned.bad:type_name -> tidemark.plugin.v1.BadRow
+	33, // 36: tidemark.plugin.v1.Snapshot.partitions:type_name -> tidemark.plugin.v1.PartitionState
+	9,  // 37: tidemark.plugin.v1.TransformRequest.open:type_name -> tidemark.plugin.v1.Open
+	47, // 38: tidemark.plugin.v1.TransformRequest.rows:type_name -> tidemark.plugin.v1.Batch
+	28, // 39: tidemark.plugin.v1.TransformRequest.barrier:type_name -> tidemark.plugin.v1.Barrier
+	36, // 40: tidemark.plugin.v1.TransformRequest.restore:type_name -> tidemark.plugin.v1.Restore
+	35, // 41: tidemark.plugin.v1.TransformRequest.windows:type_name -> tidemark.plugin.v1.Windows
+	12, // 42: tidemark.plugin.v1.TransformRequest.placed:type_name -> tidemark.plugin.v1.Placed
+	47, // 43: tidemark.plugin.v1.Windows.windows:type_name -> tidemark.plugin.v1.Batch
+	47, // 44: tidemark.plugin.v1.Windows.records:type_name -> tidemark.plugin.v1.Batch
+	10, // 45: tidemark.plugin.v1.TransformResponse.opened:type_name -> tidemark.plugin.v1.Opened
+	13, // 46: tidemark.plugin.v1.TransformResponse.failed:type_name -> tidemark.plugin.v1.Failed
+	38, // 47: tidemark.plugin.v1.TransformResponse.transformed:type_name -> tidemark.plugin.v1.Transformed
+	32, // 48: tidemark.plugin.v1.TransformResponse.snapshot:type_name -> tidemark.plugin.v1.Snapshot
+	12, // 49: tidemark.plugin.v1.TransformResponse.placed:type_name -> tidemark.plugin.v1.Placed
+	47, // 50: tidemark.plugin.v1.Transformed.rows:type_name -> tidemark.plugin.v1.Batch
+	48, // 51: tidemark.plugin.v1.Transformed.bad:type_name -> tidemark.plugin.v1.BadRow
+	9,  // 52: tidemark.plugin.v1.SinkRequest.open:type_name -> tidemark.plugin.v1.Open
+	40, // 53: tidemark.plugin.v1.SinkRequest.last:type_name -> tidemark.plugin.v1.LastDelivered
+	42, // 54: tidemark.plugin.v1.SinkRequest.write:type_name -> tidemark.plugin.v1.Write
+	41, // 55: tidemark.plugin.v1.SinkRequest.close:type_name -> tidemark.plugin.v1.Close
+	47, // 56: tidemark.plugin.v1.Write.rows:type_name -> tidemark.plugin.v1.Batch
+	10, // 57: tidemark.plugin.v1.SinkResponse.opened:type_name -> tidemark.plugin.v1.Opened
+	13, // 58: tidemark.plugin.v1.SinkResponse.failed:type_name -> tidemark.plugin.v1.Failed
+	44, // 59: tidemark.plugin.v1.SinkResponse.last:type_name -> tidemark.plugin.v1.LastResponse
+	45, // 60: tidemark.plugin.v1.SinkResponse.written:type_name -> tidemark.plugin.v1.Written
+	46, // 61: tidemark.plugin.v1.SinkResponse.closed:type_name -> tidemark.plugin.v1.Closed
+	48, // 62: tidemark.plugin.v1.Written.refused:type_name -> tidemark.plugin.v1.BadRow
+	0,  // 63: tidemark.plugin.v1.Plugin.List:input_type -> tidemark.plugin.v1.ListRequest
+	3,  // 64: tidemark.plugin.v1.Plugin.Check:input_type -> tidemark.plugin.v1.CheckRequest
+	6,  // 65: tidemark.plugin.v1.Plugin.Metrics:input_type -> tidemark.plugin.v1.MetricsRequest
+	14, // 66: tidemark.plugin.v1.Source.Run:input_type -> tidemark.plugin.v1.SourceRequest
+	24, // 67: tidemark.plugin.v1.Assigner.Assign:input_type -> tidemark.plugin.v1.AssignerRequest
+	34, // 68: tidemark.plugin.v1.Transform.Process:input_type -> tidemark.plugin.v1.TransformRequest
+	39, // 69: tidemark.plugin.v1.Sink.Deliver:input_type -> tidemark.plugin.v1.SinkRequest
+	1,  // 70: tidemark.plugin.v1.Plugin.List:output_type -> tidemark.plugin.v1.ListResponse
+	4,  // 71: tidemark.plugin.v1.Plugin.Check:output_type -> tidemark.plugin.v1.CheckResponse
+	7,  // 72: tidemark.plugin.v1.Plugin.Metrics:output_type -> tidemark.plugin.v1.MetricsResponse
+	20, // 73: tidemark.plugin.v1.Source.Run:output_type -> tidemark.plugin.v1.SourceResponse
+	29, // 74: tidemark.plugin.v1.Assigner.Assign:output_type -> tidemark.plugin.v1.AssignerResponse
+	37, // 75: tidemark.plugin.v1.Transform.Process:output_type -> tidemark.plugin.v1.TransformResponse
+	43, // 76: tidemark.plugin.v1.Sink.Deliver:output_type -> tidemark.plugin.v1.SinkResponse
+	70, // [70:77] is the sub-list for method output_type
+	63, // [63:70] is the sub-list for method input_type
+	63, // [63:63] is the sub-list for extension type_name
+	63, // [63:63] is the sub-list for extension extendee
+	0,  // [0:63] is the sub-list for field type_name
 }
 
 func init() { file_tidemark_plugin_v1_plugin_proto_init() }
@@ -3554,14 +3810,14 @@ func file_tidemark_plugin_v1_plugin_proto_init() {
 		return
 	}
 	file_tidemark_plugin_v1_batch_proto_init()
-	file_tidemark_plugin_v1_plugin_proto_msgTypes[12].OneofWrappers = []any{
+	file_tidemark_plugin_v1_plugin_proto_msgTypes[14].OneofWrappers = []any{
 		(*SourceRequest_Open)(nil),
 		(*SourceRequest_Credit)(nil),
 		(*SourceRequest_Ack)(nil),
 		(*SourceRequest_Stop)(nil),
 		(*SourceRequest_Hold)(nil),
 	}
-	file_tidemark_plugin_v1_plugin_proto_msgTypes[18].OneofWrappers = []any{
+	file_tidemark_plugin_v1_plugin_proto_msgTypes[20].OneofWrappers = []any{
 		(*SourceResponse_Opened)(nil),
 		(*SourceResponse_Failed)(nil),
 		(*SourceResponse_Batch)(nil),
@@ -3571,42 +3827,47 @@ func file_tidemark_plugin_v1_plugin_proto_init() {
 		(*SourceResponse_Busy)(nil),
 		(*SourceResponse_Done)(nil),
 		(*SourceResponse_Stopped)(nil),
+		(*SourceResponse_Placed)(nil),
 	}
-	file_tidemark_plugin_v1_plugin_proto_msgTypes[22].OneofWrappers = []any{
+	file_tidemark_plugin_v1_plugin_proto_msgTypes[24].OneofWrappers = []any{
 		(*AssignerRequest_Open)(nil),
 		(*AssignerRequest_Rows)(nil),
 		(*AssignerRequest_Add)(nil),
 		(*AssignerRequest_Remove)(nil),
 		(*AssignerRequest_Tick)(nil),
 		(*AssignerRequest_Barrier)(nil),
+		(*AssignerRequest_Placed)(nil),
 	}
-	file_tidemark_plugin_v1_plugin_proto_msgTypes[27].OneofWrappers = []any{
+	file_tidemark_plugin_v1_plugin_proto_msgTypes[29].OneofWrappers = []any{
 		(*AssignerResponse_Opened)(nil),
 		(*AssignerResponse_Failed)(nil),
 		(*AssignerResponse_Assigned)(nil),
 		(*AssignerResponse_Ticked)(nil),
 		(*AssignerResponse_Snapshot)(nil),
+		(*AssignerResponse_Placed)(nil),
 	}
-	file_tidemark_plugin_v1_plugin_proto_msgTypes[32].OneofWrappers = []any{
+	file_tidemark_plugin_v1_plugin_proto_msgTypes[34].OneofWrappers = []any{
 		(*TransformRequest_Open)(nil),
 		(*TransformRequest_Rows)(nil),
 		(*TransformRequest_Barrier)(nil),
 		(*TransformRequest_Restore)(nil),
 		(*TransformRequest_Windows)(nil),
+		(*TransformRequest_Placed)(nil),
 	}
-	file_tidemark_plugin_v1_plugin_proto_msgTypes[35].OneofWrappers = []any{
+	file_tidemark_plugin_v1_plugin_proto_msgTypes[37].OneofWrappers = []any{
 		(*TransformResponse_Opened)(nil),
 		(*TransformResponse_Failed)(nil),
 		(*TransformResponse_Transformed)(nil),
 		(*TransformResponse_Snapshot)(nil),
+		(*TransformResponse_Placed)(nil),
 	}
-	file_tidemark_plugin_v1_plugin_proto_msgTypes[37].OneofWrappers = []any{
+	file_tidemark_plugin_v1_plugin_proto_msgTypes[39].OneofWrappers = []any{
 		(*SinkRequest_Open)(nil),
 		(*SinkRequest_Last)(nil),
 		(*SinkRequest_Write)(nil),
 		(*SinkRequest_Close)(nil),
 	}
-	file_tidemark_plugin_v1_plugin_proto_msgTypes[41].OneofWrappers = []any{
+	file_tidemark_plugin_v1_plugin_proto_msgTypes[43].OneofWrappers = []any{
 		(*SinkResponse_Opened)(nil),
 		(*SinkResponse_Failed)(nil),
 		(*SinkResponse_Last)(nil),
@@ -3619,7 +3880,7 @@ func file_tidemark_plugin_v1_plugin_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_tidemark_plugin_v1_plugin_proto_rawDesc), len(file_tidemark_plugin_v1_plugin_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   45,
+			NumMessages:   47,
 			NumExtensions: 0,
 			NumServices:   5,
 		},
