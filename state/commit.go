@@ -73,6 +73,9 @@ func (s *Store) Commit(ctx context.Context, deltas ...*Delta) (Stats, error) {
 		cs.count(Table, &tally)
 		stats.Bytes, err = s.commitTable(ctx, cs)
 	}
+	if err == nil {
+		err = s.cutOut(ctx, cs)
+	}
 	if err != nil {
 		s.log.fail(err)
 		return Stats{}, Classify(err, s.dir, "write a checkpoint")

@@ -29,6 +29,13 @@ func (m model) lines() []string {
 	return out
 }
 
+// but is m without the names that begin so.
+func (m model) but(prefix string) model {
+	out := maps.Clone(m)
+	maps.DeleteFunc(out, func(name, _ string) bool { return strings.HasPrefix(name, prefix) })
+	return out
+}
+
 func entryName(op uint32, time int64, hash uint64, key string) string {
 	return fmt.Sprintf("state %d %d %03d %s", op, time, hash, key)
 }
@@ -191,7 +198,10 @@ func TestModel(t *testing.T) {
 			return vfs.CrashCloneCfg{UnsyncedDataPercent: percent, RNG: rand.New(rand.NewPCG(seed, 42))}
 		}
 		percents := rapid.SampledFrom([]int{0, 50, 100})
-		opts := Options{TableEntries: rapid.SampledFrom([]int{1, 10, 1 << 30}).Draw(t, "table entries"), MemTableSize: 256 << 10}
+		opts := Options{
+			TableEntries: rapid.SampledFrom([]int{1, 10, 1 << 30}).Draw(t, "table entries"), MemTableSize: 256 << 10,
+			PaneEntries: rapid.SampledFrom([]int{1, 3, 1 << 30}).Draw(t, "pane entries"), CutBytes: rapid.SampledFrom([]int64{1, 1 << 30}).Draw(t, "cut bytes"),
+		}
 
 		disk := vfs.NewCrashableMem()
 		cam := &camera{disk: disk}
@@ -208,11 +218,35 @@ func TestModel(t *testing.T) {
 			}
 		}
 		reopen()
-		defer func() { _ = s.Close() }()
+		var view *View
+		var viewed model // what it must show
+		lookAway := func() {
+			if view != nil {
+				require.NoError(t, view.Close())
+				view = nil
+			}
+		}
+		defer func() {
+			lookAway()
+			_ = s.Close()
+		}()
 		m := model{}
 
 		t.Repeat(map[string]func(*rapid.T){
-			"": func(t *rapid.T) { require.Equal(t, m.lines(), modelOf(t, s).lines()) },
+			"": func(t *rapid.T) {
+				require.Equal(t, m.lines(), modelOf(t, s).lines())
+				if view != nil { // runs are not shown by views
+					require.Equal(t, viewed.but("run ").lines(), modelOf(t, view.store).but("run ").lines())
+				}
+			},
+			"look": func(t *rapid.T) {
+				lookAway()
+				var err error
+				view, err = s.View()
+				require.NoError(t, err)
+				viewed = m
+			},
+			"look away": func(*rapid.T) { lookAway() },
 			"commit": func(t *rapid.T) {
 				deltas, next := drawDeltas(t, m)
 				_, err := s.Commit(bg, deltas...)
@@ -221,6 +255,7 @@ func TestModel(t *testing.T) {
 			},
 			"crash": func(t *rapid.T) {
 				after := disk.CrashClone(crash(percents.Draw(t, "survives")))
+				lookAway()
 				_ = s.Close()
 				disk = after
 				reopen()
@@ -237,6 +272,7 @@ func TestModel(t *testing.T) {
 					m = next
 					return
 				}
+				lookAway()
 				_ = s.Close()
 				disk = after
 				reopen()
@@ -247,6 +283,7 @@ func TestModel(t *testing.T) {
 				}
 			},
 			"restart": func(t *rapid.T) {
+				lookAway()
 				require.NoError(t, s.Close())
 				reopen()
 			},

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/bloom"
 	"github.com/cockroachdb/pebble/v2/sstable"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
@@ -35,6 +36,15 @@ type Options struct {
 	// Defaults: 5,000 and 1 MiB (measured: see BenchmarkCommit).
 	TableEntries int
 	TableBytes   int
+
+	// PaneEntries and CutBytes: what makes a pane so large that it gets tables of its own, and that these are cut out of the database when it is
+	// dropped. Defaults: 4,096 and 4 MiB; the latter is an fsync and saves writing as much again.
+	PaneEntries int
+	CutBytes    int64
+
+	// Lookups says that single entries are looked up, often such as are not there: tables then get filters that tell so without a read, for a
+	// tenth of the work of writing one.
+	Lookups bool
 
 	// MaxSublevels and MaxDebt bound what waits to be compacted; beyond either, [Pressure.Full] is true. Reading a pane costs about one
 	// more lookup per sublevel. Defaults: 20 and 2 GiB.
@@ -69,6 +79,8 @@ func (o Options) withDefaults() Options {
 	def(&o.MemTableSize, 8<<20)
 	def(&o.TableEntries, 5000)
 	def(&o.TableBytes, 1<<20)
+	def(&o.PaneEntries, 4096)
+	def(&o.CutBytes, 4<<20)
 	def(&o.MaxSublevels, DefaultSublevels)
 	def(&o.MaxDebt, 2<<30)
 	def(&o.Reserve, 32<<20)
@@ -108,7 +120,7 @@ func (s *Store) pebbleOptions() *pebble.Options {
 		LBaseMaxBytes:         64 << 20,
 		// Most of what is written is dead after a few commits: delivered results, windows that have fired. What is compacted late
 		// is mostly not compacted at all.
-		L0CompactionThreshold: 8,
+		L0CompactionThreshold: 16,
 		// Stalls of small commits would otherwise follow each flush.
 		MemTableStopWritesThreshold: 3,
 		CompactionConcurrencyRange:  func() (int, int) { return 1, 2 },
@@ -127,6 +139,11 @@ func (s *Store) pebbleOptions() *pebble.Options {
 		o.Levels[i].Compression = func() *sstable.CompressionProfile { return sstable.NoCompression }
 	}
 	o.Levels[last].Compression = func() *sstable.CompressionProfile { return sstable.SnappyCompression } // what stays stays here
+	if s.opts.Lookups {
+		for i := range o.Levels {
+			o.Levels[i].FilterPolicy = bloom.FilterPolicy(10)
+		}
+	}
 	o.EnsureDefaults()
 	return o
 }

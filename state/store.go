@@ -36,6 +36,9 @@ type Store struct {
 	tally      tally    // under committing
 	mark       *mark    // under committing; nil in a store that is only read
 
+	viewing sync.Mutex // held while panes are cut out, which no View may see
+	views   int        // under viewing
+
 	reliefMu sync.Mutex
 	relief   chan struct{} // under reliefMu: closed when compactions or flushes end
 }

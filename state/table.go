@@ -17,10 +17,7 @@ func (s *Store) commitTable(ctx context.Context, cs *changeSet) (uint64, error) 
 	var size uint64
 	var paths []string
 	for _, part := range parts {
-		s.tables++
-		path := s.opts.FS.PathJoin(s.dir, ingestName, fmt.Sprintf("%06d.sst", s.tables))
-		paths = append(paths, path)
-		n, err := s.writeTable(path, part)
+		n, err := s.writeTables(&paths, part)
 		if err != nil {
 			for _, path := range paths {
 				_ = s.fs.Remove(path)
@@ -40,31 +37,34 @@ func (s *Store) commitTable(ctx context.Context, cs *changeSet) (uint64, error) 
 	return size, err
 }
 
-func (s *Store) writeTable(path string, cs *changeSet) (uint64, error) {
-	f, err := s.fs.Create(path, vfs.WriteCategoryUnspecified)
+// writeTables writes a change set as tables that do not overlap, and adds their paths.
+//
+// It relies on all entries of tables that are ingested together having one sequence number: a removed range hides what is older, never a key
+// of the same commit.
+func (s *Store) writeTables(paths *[]string, cs *changeSet) (size uint64, err error) {
+	p := paneWriter{many: s.opts.PaneEntries, large: cs.entries >= s.opts.PaneEntries, create: func() (*sstable.Writer, error) {
+		s.tables++
+		path := s.opts.FS.PathJoin(s.dir, ingestName, fmt.Sprintf("%06d.sst", s.tables))
+		*paths = append(*paths, path)
+		f, err := s.fs.Create(path, vfs.WriteCategoryUnspecified)
+		if err != nil {
+			return nil, err
+		}
+		return sstable.NewWriter(objstorageprovider.NewFileWritable(f), s.tableOptions), nil
+	}}
+	if err = cs.writeTo(&p); err == nil {
+		err = p.finish(nil)
+	}
 	if err != nil {
+		p.abandon()
 		return 0, err
 	}
-	w := sstable.NewWriter(objstorageprovider.NewFileWritable(f), s.tableOptions)
-	if err := cs.writeTo(tableTarget{w}); err != nil {
-		_ = w.Close()
-		return 0, err
+	for _, w := range p.done {
+		meta, err := w.Metadata()
+		if err != nil {
+			return 0, err
+		}
+		size += meta.Size
 	}
-	if err := w.Close(); err != nil {
-		return 0, err
-	}
-	meta, err := w.Metadata()
-	if err != nil {
-		return 0, err
-	}
-	return meta.Size, nil
+	return size, nil
 }
-
-// tableTarget relies on all entries of an ingested table having one sequence number: a removed range hides what is older, never a key of
-// the same table.
-type tableTarget struct{ w *sstable.Writer }
-
-func (t tableTarget) deleteRange(start, end []byte) error { return t.w.DeleteRange(start, end) }
-func (t tableTarget) set(key, value []byte) error         { return t.w.Set(key, value) }
-func (t tableTarget) merge(key, value []byte) error       { return t.w.Merge(key, value) }
-func (t tableTarget) delete(key []byte) error             { return t.w.Delete(key) }

@@ -11,6 +11,7 @@ import (
 // View is what a store held at one commit, all of it from the same one. Commits go on beside it and do not wait for it. It keeps the
 // database from throwing away what it shows, so close it soon, and before the store.
 type View struct {
+	of       *Store
 	store    *Store // reads the snapshot; nothing else of it may be used
 	snapshot *pebble.Snapshot
 }
@@ -20,12 +21,21 @@ func (s *Store) View() (*View, error) {
 	if err := s.Err(); err != nil {
 		return nil, err
 	}
+	s.viewing.Lock()
 	snapshot := s.db.NewSnapshot()
-	return &View{store: &Store{dir: s.dir, opts: s.opts, fs: s.fs, log: s.log, db: s.db, from: snapshot, folds: s.folds}, snapshot: snapshot}, nil
+	s.views++
+	s.viewing.Unlock()
+	return &View{of: s, store: &Store{dir: s.dir, opts: s.opts, fs: s.fs, log: s.log, db: s.db, from: snapshot, folds: s.folds}, snapshot: snapshot}, nil
 }
 
 // Close gives the snapshot back.
-func (v *View) Close() error { return Classify(v.snapshot.Close(), v.store.dir, "read the state") }
+func (v *View) Close() error {
+	err := v.snapshot.Close()
+	v.of.viewing.Lock()
+	v.of.views--
+	v.of.viewing.Unlock()
+	return Classify(err, v.store.dir, "read the state")
+}
 
 // Dir is the state directory.
 func (v *View) Dir() string { return v.store.dir }

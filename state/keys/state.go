@@ -87,6 +87,14 @@ func PaneEnd(operator uint32, time int64) []byte {
 	return appendHeader(make([]byte, 0, StateHeader), operator, flipped+1)
 }
 
+// PaneOf is what the store keys of a pane have in common: the key up to the hash. It is nil for other keys. It points into encoded.
+func PaneOf(encoded []byte) []byte {
+	if len(encoded) < StateHeader || encoded[0] != spaceState {
+		return nil
+	}
+	return encoded[: StateHeader-8 : StateHeader-8]
+}
+
 // OperatorBounds is the half-open run of store keys [start, end) of an operator.
 func OperatorBounds(operator uint32) (start, end []byte) {
 	start = binary.BigEndian.AppendUint32([]byte{spaceState}, operator)
