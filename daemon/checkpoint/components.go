@@ -16,6 +16,9 @@ const (
 	SourceComponent ComponentKind = "source" // positions, assigner snapshots
 	StageComponent  ComponentKind = "stage"  // entries of an operator
 	SinkComponent   ComponentKind = "sink"   // an outbox, numbers
+	// TransformComponent is a step that a plugin does, with what the plugin keeps. Nobody knows before a commit whether it keeps anything, so
+	// there is no record of the component: it is there when the plugin's state is.
+	TransformComponent ComponentKind = "transform"
 )
 
 // Component is what the state of a component depends on.
@@ -24,6 +27,11 @@ type Component struct {
 	Operator uint32 // of a stage: the number of its entries in the store
 	Shape    string // state is of use to a component with the same shape only; compared as text
 	Words    string // the same for people: "tumbling 5s by user: count()"
+}
+
+// Transform is the component of a step that a plugin does.
+func Transform(plugin string) Component {
+	return Component{Kind: TransformComponent, Shape: plugin, Words: "plugin " + plugin}
 }
 
 // Class is what becomes of a component's state when a pipeline is changed.
@@ -47,12 +55,20 @@ type Change struct {
 // NeedsConsent is true for changes that drop state: they happen only where the user has named the component.
 func (c Change) NeedsConsent() bool { return c.Class == Resets || c.Class == Removed }
 
+// Writes is true for changes that the first commit has to hold before anything else looks into the store.
+func (c Change) Writes() bool {
+	return c.Class != Keeps && (c.Class != New || c.After.Kind != TransformComponent)
+}
+
 // Why says in words what the change is about.
 func (c Change) Why() string {
 	switch c.Class {
 	case Keeps:
 		return "unchanged in everything that its state depends on"
 	case New:
+		if c.After.Kind == TransformComponent {
+			return "the state holds nothing of its plugin's; it starts from nothing"
+		}
 		return "not in the state yet; it starts from nothing"
 	case Removed:
 		return fmt.Sprintf("its state (%s) is dropped", c.Before.Words)
@@ -109,7 +125,7 @@ func Apply(d *state.Delta, s *State, changes []Change) {
 			drop(d, s, c.Name, c.Before)
 		}
 		n := name(kindComponent, c.Name)
-		if c.Class == Removed {
+		if c.Class == Removed || c.After.Kind == TransformComponent { // of which there is no record
 			d.Remove(n)
 			delete(s.Components, c.Name)
 			continue
@@ -129,6 +145,10 @@ func drop(d *state.Delta, s *State, component string, was Component) {
 	case StageComponent:
 		d.Remove(name(kindStage, component))
 		d.DropOperator(was.Operator)
+		delete(s.Snapshot.Stages, component)
+	case TransformComponent:
+		d.Remove(TransformName(component))
+		d.Remove(name(kindStage, component)) // the inputs' watermarks
 		delete(s.Snapshot.Stages, component)
 	case SinkComponent:
 		for _, from := range sinkRecords(component) {

@@ -126,3 +126,48 @@ func TestResetAndNewRecordsShareACommit(t *testing.T) {
 	require.Equal(t, clicks("42"), read.Snapshot)
 	require.Equal(t, other, read.Components["clicks"])
 }
+
+// A step's plugin may keep something or not, which only its first state tells. What it keeps belongs to it, and is dropped with consent only.
+func TestTheStateOfAStepsPlugin(t *testing.T) {
+	store := openStore(t, vfs.NewMem())
+	defer store.Close()
+	stateless := Compare(nil, map[string]Component{"step": Transform("plain")})
+	require.Equal(t, New, stateless[0].Class)
+	require.Contains(t, stateless[0].Why(), "nothing of its plugin's")
+	require.False(t, stateless[0].Writes(), "nothing is noted of it")
+
+	var d state.Delta
+	d.Put(TransformName("step"), Owned("counting", []byte("42")))
+	_, err := store.Commit(bg, &d)
+	require.NoError(t, err)
+	s, err := Read(store)
+	require.NoError(t, err)
+	require.Equal(t, map[string]Component{"step": Transform("counting")}, s.Components)
+
+	keeps := Compare(s.Components, map[string]Component{"step": Transform("counting")})
+	require.Equal(t, Keeps, keeps[0].Class)
+	for what, after := range map[string]map[string]Component{
+		"another plugin": {"step": Transform("other")},
+		"no step":        {},
+		"a window":       {"step": {Kind: StageComponent, Operator: 1, Shape: "a"}},
+	} {
+		s, err := Read(store)
+		require.NoError(t, err)
+		changes := Compare(s.Components, after)
+		require.ErrorContains(t, Refuse("state", changes, nil), "--allow-reset step", what)
+		d.Reset()
+		Apply(&d, s, changes)
+		_, err = store.Commit(bg, &d)
+		require.NoError(t, err)
+		s, err = Read(store)
+		require.NoError(t, err)
+		_, there := s.Components["step"]
+		require.Equal(t, what == "a window", there, what)
+
+		d.Reset()
+		d.Remove(name(kindComponent, "step"))
+		d.Put(TransformName("step"), Owned("counting", []byte("42")))
+		_, err = store.Commit(bg, &d)
+		require.NoError(t, err)
+	}
+}

@@ -16,6 +16,7 @@ import (
 //	"partition", source, partition       version | flags | watermark | position | header | assigner [| marks]
 //	"stage", stage                       version | watermark | valve
 //	"restored"                           version | flags (1 = skip) | id for sinks without books
+//	"transform", step                    state of a step's plugin, see Owned
 //	"component", name                    version | kind | operator | shape | words
 //
 // Numbers are varints, bytes have their length before them (uvarint). Each kind of record has a version of its own; a new layout gets a
@@ -31,6 +32,7 @@ const (
 	kindStage        = "stage"
 	kindComponent    = "component"
 	kindRestored     = "restored"
+	kindTransform    = "transform"
 	damagedRecordFix = "restore a savepoint with `tidemark savepoint restore`"
 )
 

@@ -72,8 +72,21 @@ func Read(store Reader) (*State, error) {
 		s.Components[parts[0]], err = decodeComponent(value)
 		return err
 	})
+	if err != nil {
+		return nil, err
+	}
+	err = scan(store, kindTransform, 1, func(parts []string, value []byte) error {
+		_, plugin := StateOf("", value)
+		if _, known := s.Components[parts[0]]; !known && plugin != "" {
+			s.Components[parts[0]] = Transform(plugin)
+		}
+		return nil
+	})
 	return s, err
 }
+
+// TransformName is what the state of a step's plugin is kept under.
+func TransformName(step string) keys.Name { return name(kindTransform, step) }
 
 func name(parts ...string) keys.Name {
 	var n keys.Name

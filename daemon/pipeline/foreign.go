@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/tidemark-stream/tidemark/daemon/checkpoint"
 	"github.com/tidemark-stream/tidemark/daemon/host"
 	"github.com/tidemark-stream/tidemark/daemon/plan"
 	"github.com/tidemark-stream/tidemark/daemon/watermark"
 	"github.com/tidemark-stream/tidemark/sdk/batch"
 	"github.com/tidemark-stream/tidemark/sdk/wire"
 	"github.com/tidemark-stream/tidemark/state"
-	"github.com/tidemark-stream/tidemark/state/keys"
 )
 
 // foreign is a step that a transform plugin does. Batches of all its inputs go to the plugin one after the other, up to wire.Credits of them
@@ -303,7 +303,7 @@ func (t *foreign) handOn(ctx context.Context, it foreignItem) error {
 			c.stages[t.step.Name] = snap
 		}
 		if it.asked {
-			c.foreign = append(c.foreign, foreignState{t.step.Name, owned(t.step.Plugin.Name, st)})
+			c.foreign = append(c.foreign, foreignState{t.step.Name, checkpoint.Owned(t.step.Plugin.Name, st)})
 		}
 	})
 	if err != nil {
@@ -332,9 +332,7 @@ type foreignState struct {
 	state []byte
 }
 
-func foreignName(step string) keys.Name { return keys.Name(nil).Text("transform").Text(step) }
-
-func (f foreignState) Contribute(d *state.Delta) { d.Put(foreignName(f.name), f.state) }
+func (f foreignState) Contribute(d *state.Delta) { d.Put(checkpoint.TransformName(f.name), f.state) }
 
 // openForeign starts a step's plugin and gives it its state back.
 func (a *attempt) openForeign(ctx context.Context, s *plan.Step) error {
@@ -365,11 +363,11 @@ func (a *attempt) openForeign(ctx context.Context, s *plan.Step) error {
 		}
 	}
 	t.ward = a.ward(fmt.Sprintf("transform %s", s.Name), false)
-	stored, err := a.store.Meta(foreignName(s.Name))
+	stored, err := a.store.Meta(checkpoint.TransformName(s.Name))
 	if err != nil {
 		return err
 	}
-	st, another := stateOf(s.Plugin.Name, stored)
+	st, another := checkpoint.StateOf(s.Plugin.Name, stored)
 	if another != "" {
 		a.p.set.Log.Warn(beginsAnew, "component", s.Name, "plugin", s.Plugin.Name, "before", another)
 	}

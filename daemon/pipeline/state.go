@@ -59,7 +59,7 @@ func (a *attempt) openState(ctx context.Context) error {
 	// What resets or is new is committed before anything else looks into the store.
 	first := &state.Delta{}
 	checkpoint.Apply(first, a.restored, changes)
-	if slices.ContainsFunc(changes, func(c checkpoint.Change) bool { return c.Class != checkpoint.Keeps }) {
+	if slices.ContainsFunc(changes, checkpoint.Change.Writes) {
 		if err := a.commitFirst(ctx, first); err != nil {
 			return lasting(err)
 		}
@@ -125,6 +125,10 @@ func Components(p *plan.Plan) map[string]checkpoint.Component {
 	}
 	out := map[string]checkpoint.Component{}
 	for _, part := range p.Footprint().Components {
+		if part.Kind == "transform" {
+			out[part.Name] = checkpoint.Transform(part.Rigid["plugin"])
+			continue
+		}
 		kind, ok := kinds[part.Kind]
 		if !ok {
 			continue // an assigner goes with its source
@@ -151,6 +155,9 @@ func words(p plan.Part) string {
 	}
 	return text
 }
+
+// beginsAnew is told where a plugin has taken another one's place.
+const beginsAnew = "another plugin does this now: it begins without the state that was kept"
 
 // restoreStage makes a stage's shards and gives them their state back.
 func (a *attempt) restoreStage(n *stageNode, cfg shard.Config) (err error) {
@@ -216,7 +223,7 @@ func (a *attempt) restoredLane(name string) laneSnapshot {
 	out.watermark = s.Watermark
 	plugin, before := a.plan.Source(name).AssignerName(), ""
 	for name, p := range s.Partitions {
-		assigner, another := stateOf(plugin, p.Assigner)
+		assigner, another := checkpoint.StateOf(plugin, p.Assigner)
 		before = max(before, another)
 		out.partitions[name] = partitionState{position: p.Position, header: p.Header, assigner: assigner, watermark: p.Watermark, ended: p.Ended, idle: p.Idle, marks: p.Marks}
 	}
@@ -237,7 +244,7 @@ func (a *attempt) commit(ctx context.Context, c *cut) error {
 		plugin := a.plan.Source(name).AssignerName()
 		for name, p := range l.partitions {
 			s.Partitions[name] = checkpoint.Partition{
-				Position: p.position, Header: p.header, Assigner: owned(plugin, p.assigner), Watermark: p.watermark, Ended: p.ended, Idle: p.idle, Marks: p.marks,
+				Position: p.position, Header: p.header, Assigner: checkpoint.Owned(plugin, p.assigner), Watermark: p.watermark, Ended: p.ended, Idle: p.idle, Marks: p.marks,
 			}
 		}
 		out.Snapshot.Sources[name] = s

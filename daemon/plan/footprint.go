@@ -19,7 +19,7 @@ type Footprint struct {
 // Part is one component with state.
 type Part struct {
 	Name string
-	Kind string // "source", "window", "dedup", "sink"
+	Kind string // "source", "window", "dedup", "transform" (if its plugin keeps something), "sink"
 	// Rigid settings give the state its meaning: with other ones it cannot be used. Settings that only say what happens next, such as a
 	// plugin's options or the allowed lateness, are not among them.
 	//
@@ -44,6 +44,8 @@ func (p *Plan) Footprint() Footprint {
 			f.Components = append(f.Components, s.Window.part(s.Name))
 		case s.Dedup != nil:
 			f.Components = append(f.Components, Part{s.Name, "dedup", map[string]string{"key_by": strings.Join(s.Dedup.Keys, ", ")}})
+		case s.Plugin != nil && s.Fold == nil:
+			f.Components = append(f.Components, Part{s.Name, "transform", map[string]string{"plugin": s.Plugin.Name}})
 		}
 	}
 	for _, s := range p.Sinks {

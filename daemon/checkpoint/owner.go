@@ -1,12 +1,12 @@
-package pipeline
+package checkpoint
 
 import "encoding/binary"
 
 // The state of a plugin is kept with the plugin's name before it: another plugin in the same place cannot read it, or, worse, reads
 // something else out of it.
 
-// owned is what a commit keeps of a plugin's state; nothing of nothing.
-func owned(plugin string, state []byte) []byte {
+// Owned is what a commit keeps of a plugin's state; nothing of nothing.
+func Owned(plugin string, state []byte) []byte {
 	if len(state) == 0 {
 		return nil
 	}
@@ -15,8 +15,8 @@ func owned(plugin string, state []byte) []byte {
 	return append(b, state...)
 }
 
-// stateOf gives a plugin its state back. It is empty when there is none, or when it is another plugin's, whose name is then not empty.
-func stateOf(plugin string, stored []byte) (state []byte, another string) {
+// StateOf gives a plugin its state back. It is empty when there is none, or when it is another plugin's, whose name is then not empty.
+func StateOf(plugin string, stored []byte) (state []byte, another string) {
 	if len(stored) == 0 {
 		return nil, ""
 	}
@@ -30,6 +30,3 @@ func stateOf(plugin string, stored []byte) (state []byte, another string) {
 	}
 	return state, ""
 }
-
-// beginsAnew is told where a plugin has taken another one's place.
-const beginsAnew = "another plugin does this now: it begins without the state that was kept"
