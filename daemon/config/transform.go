@@ -51,6 +51,8 @@ type Window struct {
 	Size         int64
 	CalendarN    int    // instead of Size: so many of CalendarUnit
 	CalendarUnit string // "d", "w" or "mo"
+	SlideN       int    // instead of Slide, or of Step: so many of SlideUnit
+	SlideUnit    string
 	Slide        int64
 	Step         int64
 	Gap          int64
@@ -185,10 +187,10 @@ func (t *Transform) readTrigger(r *reader) {
 
 func readWindow(r *reader) Window {
 	w := Window{
-		Type: r.str("type"), Slide: r.millis("slide"), Step: r.millis("step"), Gap: r.millis("gap"), GapField: r.str("gap_field"),
+		Type: r.str("type"), Gap: r.millis("gap"), GapField: r.str("gap_field"),
 		MaxLength: r.millis("max_length"), Offset: r.millis("offset"), Timezone: r.str("timezone"), Location: r.location("timezone"), Time: r.str("time"),
 	}
-	w.readSize(r)
+	w.readLengths(r)
 	r.done()
 	if w.Type == "" {
 		return w
@@ -214,41 +216,72 @@ func readWindow(r *reader) Window {
 	return w
 }
 
-// readSize takes "5s" as a length, and for tumbling windows "1d", "2w" and "1mo" as calendar periods.
-func (w *Window) readSize(r *reader) {
-	v, k := r.get("size")
-	if v == nil {
-		return
+// readLengths takes "5s" as a length, and "1d", "2w" and "1mo" as periods of the calendar where the windows follow that: tumbling and cumulative
+// ones by their size, sliding ones where the slide is such a period, too. A sliding window of "1d" that begins every hour has 24 hours.
+func (w *Window) readLengths(r *reader) {
+	calendar := w.Type == "tumbling" || w.Type == "cumulative"
+	size, slide := r.table.Get("size"), r.table.Get("slide")
+	if w.Type == "sliding" {
+		calendar = isPeriod(size) && isPeriod(slide)
 	}
-	if v.Kind == KindString && w.Type == "tumbling" {
-		for _, unit := range []string{"mo", "d", "w"} {
-			digits, ok := strings.CutSuffix(v.Str, unit)
-			if !ok || strings.Trim(digits, "0123456789") != "" || digits == "" {
-				continue
-			}
-			n, err := strconv.Atoi(digits)
-			if err != nil || n < 1 || n > 12_000 {
-				r.report("TM2102", v.At, "write a number from 1 to 12000", "size is %s", v.Str)
-				return
-			}
-			w.CalendarN, w.CalendarUnit = n, unit
-			return
+	w.Size, w.CalendarN, w.CalendarUnit = r.length("size", calendar)
+	w.Slide, w.SlideN, w.SlideUnit = r.length("slide", calendar)
+	var n int
+	var unit string
+	w.Step, n, unit = r.length("step", calendar && isPeriod(size))
+	if w.Type == "cumulative" {
+		w.SlideN, w.SlideUnit = n, unit
+	}
+}
+
+// isPeriod reports whether a value is a number of days, weeks or months.
+func isPeriod(v *Value) bool {
+	_, unit := periodOf(v)
+	return unit != ""
+}
+
+func periodOf(v *Value) (digits, unit string) {
+	if v == nil || v.Kind != KindString {
+		return "", ""
+	}
+	for _, unit := range []string{"mo", "d", "w"} {
+		if digits, ok := strings.CutSuffix(v.Str, unit); ok && digits != "" && strings.Trim(digits, "0123456789") == "" {
+			return digits, unit
 		}
 	}
-	if v.Kind == KindString && strings.HasSuffix(v.Str, "mo") && w.Type != "tumbling" && w.Type != "" {
-		r.report("TM2103", v.At, `only tumbling windows follow the calendar; write days or hours, as in "30d"`, "the size of a %s window cannot be in months", w.Type)
-		return
+	return "", ""
+}
+
+// length reads a length in ms, or n units of the calendar where that is possible.
+func (r *reader) length(name string, calendar bool) (millis int64, n int, unit string) {
+	v, k := r.get(name)
+	if v == nil {
+		return 0, 0, ""
 	}
-	d, ok := r.durationOf(v, k, "size")
+	digits, unit := periodOf(v)
+	if unit != "" && calendar {
+		n, err := strconv.Atoi(digits)
+		if err != nil || n < 1 || n > 12_000 {
+			r.report("TM2102", v.At, "write a number from 1 to 12000", "%s is %s", name, v.Str)
+			return 0, 0, ""
+		}
+		return 0, n, unit
+	}
+	if unit == "mo" {
+		r.report("TM2103", v.At, `windows follow the calendar where all their lengths do; otherwise write days or hours, as in "30d"`, "the %s cannot be in months here", name)
+		return 0, 0, ""
+	}
+	d, ok := r.durationOf(v, k, name)
 	switch {
 	case !ok:
 	case d <= 0:
-		r.report("TM2102", v.At, "it must be longer than zero", "size is %s", v.Str)
+		r.report("TM2102", v.At, "it must be longer than zero", "%s is %s", name, v.Str)
 	case d%time.Millisecond != 0:
-		r.report("TM2102", v.At, "event time is counted in whole milliseconds", "size is %s, which is no whole number of milliseconds", v.Str)
+		r.report("TM2102", v.At, "event time is counted in whole milliseconds", "%s is %s, which is no whole number of milliseconds", name, v.Str)
 	default:
-		w.Size = d.Milliseconds()
+		return d.Milliseconds(), 0, ""
 	}
+	return 0, 0, ""
 }
 
 func (t *Transform) readMap(r *reader) {

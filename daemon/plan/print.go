@@ -215,7 +215,7 @@ func windowText(w *Window) string {
 			t = fmt.Sprintf("calendar windows of %d%s", s.CalendarN, s.CalendarUnit)
 		}
 	case window.Sliding:
-		t = fmt.Sprintf("sliding windows of %s every %s", millis(s.Size), millis(s.Slide))
+		t = fmt.Sprintf("sliding windows of %s every %s", length(s.Size, s.CalendarN, s.CalendarUnit), length(s.Slide, s.SlideN, s.SlideUnit))
 	case window.Session:
 		t = "sessions with a gap of " + millis(s.Gap)
 		if s.GapColumn != "" {
@@ -225,7 +225,7 @@ func windowText(w *Window) string {
 			t += ", at most " + millis(s.MaxLength)
 		}
 	case window.Cumulative:
-		t = fmt.Sprintf("cumulative windows of up to %s in steps of %s", millis(s.Size), millis(s.Slide))
+		t = fmt.Sprintf("cumulative windows of up to %s in steps of %s", length(s.Size, s.CalendarN, s.CalendarUnit), length(s.Slide, s.SlideN, s.SlideUnit))
 	case window.Global:
 		t = "one window for ever"
 	}
@@ -239,6 +239,14 @@ func windowText(w *Window) string {
 		return t + ", by the clock"
 	}
 	return t + ", by event time"
+}
+
+// length is a length in ms, or in units of the calendar.
+func length(ms int64, n int, unit window.CalendarUnit) string {
+	if n > 0 {
+		return fmt.Sprintf("%d%s of the calendar", n, unit)
+	}
+	return millis(ms)
 }
 
 func triggerText(s window.Spec) string {

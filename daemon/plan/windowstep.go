@@ -18,6 +18,7 @@ func (b *builder) window(t *config.Transform, in Shape) *Window {
 	w := &Window{Meta: t.Meta, Timezone: c.Timezone, Spec: window.Spec{
 		Type: window.Type(c.Type), Size: c.Size, Slide: c.Slide, Gap: c.Gap, MaxLength: c.MaxLength, Offset: c.Offset,
 		CalendarN: c.CalendarN, CalendarUnit: window.CalendarUnit(c.CalendarUnit), Location: c.Location,
+		SlideN: c.SlideN, SlideUnit: window.CalendarUnit(c.SlideUnit),
 		Lateness: t.Lateness, LateEvery: t.LateEvery,
 		Trigger: window.TriggerKind(t.Trigger.Type), Count: t.Trigger.Count, Interval: t.Trigger.Interval, Purging: t.Trigger.Purge,
 		EarlyEvery: t.Early.Every, EarlyProcessingEvery: t.Early.ProcessingEvery, EarlyCount: t.Early.Count,
@@ -114,18 +115,19 @@ func (b *builder) checkWindow(t *config.Transform, w *Window) {
 	}
 	s := w.Spec
 	complete := map[string]bool{
-		"tumbling": s.Size > 0 || s.CalendarN > 0, "sliding": s.Size > 0 && s.Slide > 0, "session": s.Gap > 0, "cumulative": s.Size > 0 && s.Slide > 0, "global": true,
+		"tumbling": s.Size > 0 || s.CalendarN > 0, "sliding": (s.Size > 0 || s.CalendarN > 0) && (s.Slide > 0 || s.SlideN > 0), "session": s.Gap > 0,
+		"cumulative": (s.Size > 0 || s.CalendarN > 0) && (s.Slide > 0 || s.SlideN > 0), "global": true,
 	}
 	if !complete[t.Window.Type] {
 		return // said by package config
 	}
 	if every := s.Size; s.Type != window.Session && s.Type != window.Global && s.CalendarN == 0 && window.HasSummerTime(s.Location) {
-		if s.Slide > 0 {
+		if s.Type == window.Sliding {
 			every = s.Slide
 		}
 		if every > 3_600_000 || 3_600_000%every != 0 {
-			b.warn("TM3108", t.Place("window", "timezone"), `write size = "1d" for tumbling windows that are local days`,
-				"windows of %s have the same length all year, so in summer they begin an hour off in %s", millis(every), t.Window.Timezone)
+			b.warn("TM3108", t.Place("window", "timezone"), `write days, weeks or months, such as "1d", for windows that follow the local clock; of sliding windows both lengths`,
+				"windows that begin every %s do so all year, so in summer they begin an hour off in %s", millis(every), t.Window.Timezone)
 		}
 	}
 	if s.Type == window.Global && t.Trigger.Type == "" && s.EarlyEvery == 0 && s.EarlyProcessingEvery == 0 && s.EarlyCount == 0 {

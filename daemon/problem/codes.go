@@ -37,7 +37,7 @@ var codes = []Code{
 
 	{"TM2101", "not a duration", "A duration is a number and a unit, or several: \"5s\", \"1h30m\", \"1.5h\", \"2d\". Units are ns, us, ms, s, m, h, d (24 hours) and w (7 days)."},
 	{"TM2102", "duration out of range", "The duration is too short, too long or negative, or event time is to be counted in something finer than milliseconds."},
-	{"TM2103", "months where none can be", "Months differ in length. Only the size of a tumbling window, which follows the calendar, can be given in months."},
+	{"TM2103", "months where none can be", "Months differ in length. Only windows that follow the calendar have lengths in months: tumbling ones, cumulative ones, and sliding ones whose size and slide are both in months."},
 	{"TM2107", "duration without a unit", "A bare number could be seconds or milliseconds. Write the unit: \"5s\", \"5ms\"."},
 	{"TM2111", "not a size", "A size is a number and a unit: \"64MiB\", \"1.5GB\", \"512B\". KiB, MiB, GiB count by 1024, KB, MB, GB by 1000."},
 	{"TM2112", "size without a unit", "Write the unit: \"64MiB\", \"100B\"."},
@@ -82,7 +82,7 @@ var codes = []Code{
 	{"TM3105", "setting without an effect", "A warning: the setting does nothing here."},
 	{"TM3106", "settings that contradict", "Two settings of the same component exclude each other."},
 	{"TM3107", "not supported", "The combination is known and cannot be run."},
-	{"TM3108", "fixed length in a zone with summer time", "A warning: the windows have the same length all year and are aligned to the zone's standard time, so in summer they begin an hour off. Calendar windows (tumbling, \"1d\") follow the clocks."},
+	{"TM3108", "fixed length in a zone with summer time", "A warning: the windows have the same length all year and are aligned to the zone's standard time, so in summer they begin an hour off. Windows of days, weeks or months (\"1d\") follow the clocks; sliding ones where size and slide are both such lengths."},
 	{"TM3109", "never a result", "A warning: nothing ever makes the window give a result. A global window has no end; a trigger says when it is to be looked at."},
 	{"TM3201", "case that does not fit its pipeline", "A test case names a component, a partition or a row that the pipeline cannot have, or does something that its sources cannot do."},
 

@@ -32,13 +32,18 @@ type assigner struct {
 	size, slide int64
 	offset      int64 // of the boundaries, the alignment to a time zone included
 	gap         int64
-	cal         *calendar // nil for windows of a fixed length
+	cal         *calendar        // tumbling windows of days, weeks or months
+	calWindows  *calendarWindows // sliding and cumulative ones
 }
 
 // newAssigner is for a Spec without problems, see [Spec.Check].
 func newAssigner(s Spec) assigner {
+	s = s.settled()
 	a := assigner{kind: s.Type, size: s.Size, slide: s.Slide, gap: s.Gap, offset: s.boundaryOffset()}
-	if s.CalendarN > 0 {
+	switch {
+	case s.byCalendar():
+		a.calWindows = newCalendarWindows(s)
+	case s.CalendarN > 0:
 		a.cal = newCalendar(s.CalendarN, s.CalendarUnit, s.Offset, s.Location)
 	}
 	return a
@@ -80,6 +85,9 @@ func (s Spec) Assign(ts int64, dst []Span) []Span {
 }
 
 func (a *assigner) assign(ts int64, dst []Span) []Span {
+	if a.calWindows != nil {
+		return a.calWindows.assign(ts, dst)
+	}
 	switch a.kind {
 	case Tumbling:
 		return append(dst, a.tumbling(ts))

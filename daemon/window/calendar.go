@@ -96,8 +96,10 @@ func shift(w, by int64) int64 {
 }
 
 // boundary is the first instant at which the local clock shows wall(k) or later.
-func (c *calendar) boundary(k int64) int64 {
-	w := c.wall(k)
+func (c *calendar) boundary(k int64) int64 { return c.instant(c.wall(k)) }
+
+// instant is the first instant at which the local clock shows w or later.
+func (c *calendar) instant(w int64) int64 {
 	if c.loc == nil || w == math.MinInt64 || w == math.MaxInt64 {
 		return w
 	}

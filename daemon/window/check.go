@@ -55,7 +55,7 @@ func ms(n int64) string {
 
 func (c *checker) length() {
 	s := c.s
-	if s.CalendarN != 0 || s.CalendarUnit != "" {
+	if s.CalendarN != 0 || s.CalendarUnit != "" || s.SlideN != 0 || s.SlideUnit != "" {
 		c.calendar()
 		return
 	}
@@ -87,15 +87,87 @@ func (c *checker) length() {
 
 func (c *checker) calendar() {
 	s := c.s
-	if s.Type != Tumbling {
-		c.wrong("size", `write the length in hours, for example "24h"`, "days, weeks and months are lengths for tumbling windows only, not for %s", s.Type)
+	if s.Type != Tumbling && s.Type != Sliding && s.Type != Cumulative {
+		c.wrong("size", "", "%s windows have no length in days, weeks or months", s.Type)
+		return
 	}
-	if s.CalendarUnit != Day && s.CalendarUnit != Week && s.CalendarUnit != Month {
-		c.wrong("size", "", "%q is no calendar unit; there are d, w and mo", string(s.CalendarUnit))
+	if !c.calendarLength("size", s.CalendarN, s.CalendarUnit) {
+		return
 	}
-	// The limit keeps multiples of the length inside int64 for every representable time; 12,000 months are a thousand years.
-	if s.CalendarN < 1 || s.CalendarN > 12_000 {
-		c.wrong("size", "", "%d%s is not between 1%s and 12000%s", s.CalendarN, s.CalendarUnit, s.CalendarUnit, s.CalendarUnit)
+	switch s.Type {
+	case Sliding:
+		if s.SlideN == 0 {
+			c.wrong("slide", `write the slide in days, weeks or months, or the size in hours, such as "24h"`, "a size by the calendar needs a slide by the calendar")
+		} else if c.calendarLength("slide", s.SlideN, s.SlideUnit) && (s.CalendarUnit == Month) != (s.SlideUnit == Month) {
+			c.wrong("slide", "write both in months, or both in days or weeks", "a size of %d%s and a slide of %d%s do not go together: months differ in length",
+				s.CalendarN, s.CalendarUnit, s.SlideN, s.SlideUnit)
+		}
+	case Cumulative:
+		c.calendarStep()
+	}
+}
+
+// calendarLength reports whether n units can be a length. The limit keeps multiples of it inside int64 for every representable time; 12,000
+// months are a thousand years.
+func (c *checker) calendarLength(field string, n int, unit CalendarUnit) bool {
+	if unit != Day && unit != Week && unit != Month {
+		c.wrong(field, "", "%q is no calendar unit; there are d, w and mo", string(unit))
+		return false
+	}
+	if n < 1 || n > 12_000 {
+		c.wrong(field, "", "%d%s is not between 1%s and 12000%s", n, unit, unit, unit)
+		return false
+	}
+	return true
+}
+
+// maxCalendarSteps is how many windows a period of the calendar may have: they are found anew for each period.
+const maxCalendarSteps = 100_000
+
+// calendarStep checks the step of cumulative windows in periods of the calendar: it divides every such period, as far as the local clock tells.
+func (c *checker) calendarStep() {
+	s := c.s
+	days := int64(s.CalendarN) * 31
+	if s.CalendarUnit != Month {
+		days = daysOf(s.CalendarN, s.CalendarUnit) / dayMillis
+	}
+	divides := true
+	var steps int64
+	var step string
+	switch {
+	case s.SlideN > 0 || s.SlideUnit != "":
+		if !c.calendarLength("step", s.SlideN, s.SlideUnit) {
+			return
+		}
+		step = fmt.Sprintf("%d%s", s.SlideN, s.SlideUnit)
+		switch {
+		case s.SlideUnit == Month:
+			divides, steps = s.CalendarUnit == Month && s.CalendarN%s.SlideN == 0, int64(s.CalendarN/s.SlideN)
+		case s.CalendarUnit == Month:
+			divides, steps = s.SlideUnit == Day && s.SlideN == 1, days
+		default:
+			n := daysOf(s.SlideN, s.SlideUnit) / dayMillis
+			divides, steps = days%n == 0, days/n
+		}
+	default:
+		if !c.positive("step", s.Slide) {
+			return
+		}
+		step = ms(s.Slide)
+		// Steps are counted by the local clock, from the beginning of the period. Months are whole days, and nothing else that is shared by all.
+		if s.CalendarUnit == Month {
+			divides = dayMillis%s.Slide == 0
+		} else {
+			divides = days*dayMillis%s.Slide == 0
+		}
+		steps = days * dayMillis / s.Slide
+	}
+	switch {
+	case !divides:
+		c.wrong("step", "choose a step that divides the size; a month is divided by 1d, and by what divides a day", "the size %d%s is not a multiple of the step %s", s.CalendarN, s.CalendarUnit, step)
+	case steps > maxCalendarSteps:
+		c.wrong("step", "make the step longer", "a size of %d%s with a step of %s is %d windows; at most %d are possible in a period of the calendar",
+			s.CalendarN, s.CalendarUnit, step, steps, maxCalendarSteps)
 	}
 }
 
@@ -121,13 +193,10 @@ func (c *checker) offset() {
 	var limit int64
 	var what string
 	switch {
+	case s.CalendarN > 0 && s.Type == Sliding:
+		limit, what = shortest(s.SlideN, s.SlideUnit), "the shortest such slide"
 	case s.CalendarN > 0:
-		limit, what = int64(s.CalendarN)*dayMillis, "the shortest such window"
-		if s.CalendarUnit == Week {
-			limit *= 7
-		} else if s.CalendarUnit == Month {
-			limit *= 28
-		}
+		limit, what = shortest(s.CalendarN, s.CalendarUnit), "the shortest such window"
 	case s.Type == Tumbling, s.Type == Cumulative:
 		limit, what = s.Size, "the size"
 	case s.Type == Sliding:
@@ -139,6 +208,13 @@ func (c *checker) offset() {
 	if limit > 0 && (s.Offset >= limit || s.Offset <= -limit) {
 		c.wrong("offset", "only the remainder moves the windows", "%s is not shorter than %s, %s", ms(s.Offset), what, ms(limit))
 	}
+}
+
+func shortest(n int, unit CalendarUnit) int64 {
+	if unit == Month {
+		return int64(n) * 28 * dayMillis
+	}
+	return daysOf(n, unit)
 }
 
 func (c *checker) sessions() {

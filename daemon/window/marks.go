@@ -11,6 +11,7 @@ import "time"
 // is dropped and makes rows late at its end plus the lateness. So the t of the Spec have to be boundaries of buckets.
 func (s Spec) MarkBucket(meta bool) (size, offset int64) {
 	const never = 1 << 62 // no mark but the end of input counts
+	s = s.settled()
 	r := newRules(&s)
 	if meta && (r.fireLate && s.Lateness > 0 && s.LateEvery == 0 || r.count > 0 || r.processingEvery > 0 || r.end == endByClock) && !s.ProcessingTime {
 		return 1, 0
@@ -18,7 +19,7 @@ func (s Spec) MarkBucket(meta bool) (size, offset int64) {
 	if s.ProcessingTime {
 		return never, 0
 	}
-	if s.Type == Session || r.eventEvery > 0 && r.exact || s.Type == Sliding && s.Slide > s.Size {
+	if s.Type == Session || r.eventEvery > 0 && r.exact || s.hasGaps() {
 		// Sessions end anywhere. Flink's continuous trigger lets a firing that was due before it was scheduled run with the very next
 		// mark. And a row between two windows is late or silent by its own time (7.3).
 		return 1, 0
@@ -26,13 +27,16 @@ func (s Spec) MarkBucket(meta bool) (size, offset int64) {
 	var b bucket
 	switch {
 	case s.Type == Global:
-	case s.CalendarN > 0 && (s.Location == nil || s.Location == time.UTC):
-		b.add(s.Offset, dayMillis)
-		b.add(addSaturating(s.Offset, s.Lateness), dayMillis)
 	case s.CalendarN > 0:
-		// Zones are whole seconds from UTC, also in the times of local mean time.
-		b.add(s.Offset, 1000)
-		b.add(addSaturating(s.Offset, s.Lateness), 1000)
+		grain := int64(dayMillis)
+		if s.Location != nil && s.Location != time.UTC {
+			grain = 1000 // zones are whole seconds from UTC, also in the times of local mean time
+		}
+		if s.Type == Cumulative && s.SlideN == 0 {
+			grain = gcd(grain, s.Slide)
+		}
+		b.add(s.Offset, grain)
+		b.add(addSaturating(s.Offset, s.Lateness), grain)
 	default:
 		step := s.Size
 		if s.Type != Tumbling {
@@ -52,6 +56,19 @@ func (s Spec) MarkBucket(meta bool) (size, offset int64) {
 		return never, 0
 	}
 	return b.size, floorMod(b.offset, b.size)
+}
+
+// hasGaps says whether there are times between the windows.
+func (s *Spec) hasGaps() bool {
+	switch {
+	case s.Type != Sliding:
+		return false
+	case s.CalendarN == 0:
+		return s.Slide > s.Size
+	case s.CalendarUnit == Month:
+		return s.SlideN > s.CalendarN
+	}
+	return daysOf(s.SlideN, s.SlideUnit) > daysOf(s.CalendarN, s.CalendarUnit)
 }
 
 // bucket is a set of boundaries offset + k*size; add makes it fine enough to hold others too.

@@ -60,6 +60,9 @@ type pane struct {
 // The general engine has the rest: what fires otherwise than at the end, and, for windows that share panes, what has to be known of each
 // window and key: how often it has fired (_firing, where late rows can fire it again) and what it collects.
 func panesCanDo(s Spec, env Env) bool {
+	if s.byCalendar() {
+		return false // panes would be as uneven as the calendar, and windows could end together
+	}
 	switch s.Type {
 	case Tumbling:
 	case Sliding, Cumulative:

@@ -148,7 +148,11 @@ func (s *story) window(words []string) bool {
 				spec.Size = s.time(value)
 			}
 		case "slide", "step":
-			spec.Slide = s.time(value)
+			if n, unit := calendarSize(value); n > 0 {
+				spec.SlideN, spec.SlideUnit = n, unit
+			} else {
+				spec.Slide = s.time(value)
+			}
 		case "gap":
 			spec.Gap = s.time(value)
 		case "gap_field":

@@ -60,8 +60,10 @@ type Spec struct {
 	Offset         int64
 	ProcessingTime bool // windows over the clock instead of event time
 
-	CalendarN    int // calendar windows (tumbling): CalendarN units of CalendarUnit; 0 = fixed Size
+	CalendarN    int // tumbling, sliding, cumulative: CalendarN units of CalendarUnit; 0 = fixed Size
 	CalendarUnit CalendarUnit
+	SlideN       int // instead of Slide, beside CalendarN: so many of SlideUnit. Cumulative windows of days may have fixed steps, too
+	SlideUnit    CalendarUnit
 	Location     *time.Location // nil = UTC; for fixed sizes it only aligns: see Align
 
 	Lateness  int64 // allowed lateness

@@ -1,0 +1,172 @@
+package window
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+// shows is the first minute at which the local clock shows a reading (ms as if it were UTC) or later, found by looking at every minute.
+func shows(loc *time.Location, reading int64) int64 {
+	const minute = 60_000
+	for at := floorDiv(reading, minute)*minute - 36*60*minute; ; at += minute {
+		if _, offset := time.UnixMilli(at).In(loc).Zone(); at+int64(offset)*1000 >= reading {
+			return at
+		}
+	}
+}
+
+// naiveWindows are the windows of ts by the definition: all that could be meant are looked at.
+func naiveWindows(s Spec, ts int64) (out []Span) {
+	date := time.UnixMilli(ts).UTC()
+	reading := func(months, millis int64) int64 {
+		return time.Date(1970, time.Month(1+months), 1, 0, 0, 0, 0, time.UTC).UnixMilli() + millis + s.Offset
+	}
+	// The beginning of the k-th slide or period, and what the clock shows some ms or months later.
+	n, unit := s.CalendarN, s.CalendarUnit
+	if s.Type == Sliding {
+		n, unit = s.SlideN, s.SlideUnit
+	}
+	begin := func(k, months, millis int64) int64 {
+		switch unit {
+		case Month:
+			return reading(k*int64(n)+months, millis)
+		case Week:
+			return reading(months, (k*int64(n)*7-3)*86_400_000+millis)
+		}
+		return reading(months, k*int64(n)*86_400_000+millis)
+	}
+	unitDays := map[CalendarUnit]int64{Day: 1, Week: 7, Month: 28}
+	lengthDays := int64(s.CalendarN) * unitDays[s.CalendarUnit] * 31 / 28
+	around := date.Unix() / 86400 / (int64(n) * unitDays[unit])
+	if unit == Month {
+		around = (int64(date.Year()-1970)*12 + int64(date.Month()) - 1) / int64(n)
+	}
+	for k := around - lengthDays/(int64(n)*unitDays[unit]) - 3; k <= around+2; k++ {
+		start, next := shows(s.Location, begin(k, 0, 0)), shows(s.Location, begin(k+1, 0, 0))
+		if start == next || ts < start {
+			continue // a day that was left out
+		}
+		if s.Type == Sliding {
+			length := int64(s.CalendarN) * unitDays[s.CalendarUnit] * 86_400_000
+			end := begin(k, 0, length)
+			if s.CalendarUnit == Month {
+				end = begin(k, int64(s.CalendarN), 0)
+			}
+			if end := shows(s.Location, end); ts < end {
+				out = append(out, Span{start, end})
+			}
+			continue
+		}
+		if ts >= next {
+			continue
+		}
+		for i := int64(1); ; i++ {
+			end := begin(k, 0, i*s.Slide)
+			switch s.SlideUnit {
+			case Month:
+				end = begin(k, i*int64(s.SlideN), 0)
+			case Day, Week:
+				end = begin(k, 0, i*int64(s.SlideN)*unitDays[s.SlideUnit]*86_400_000)
+			}
+			over := end >= begin(k+1, 0, 0)
+			at := next
+			if !over {
+				at = shows(s.Location, end)
+			}
+			if span := (Span{start, at}); at > ts && (len(out) == 0 || out[len(out)-1] != span) {
+				out = append(out, span)
+			}
+			if over {
+				break
+			}
+		}
+	}
+	return out
+}
+
+// Around the days on which zones do strange things the windows are those of the definition.
+func TestCalendarWindowsAreTheDefinition(t *testing.T) {
+	strange := map[string][]string{
+		"Europe/Berlin":       {"2024-03-31T01:00:00Z", "2024-10-27T01:00:00Z"},
+		"Australia/Lord_Howe": {"2024-04-06T15:00:00Z", "2024-10-05T15:30:00Z"},
+		"Asia/Kolkata":        {"2024-03-01T00:00:00Z"},
+		"America/Santiago":    {"2024-09-08T04:00:00Z", "2024-04-07T03:00:00Z"},
+		"America/Havana":      {"2023-11-05T05:00:00Z"},
+		"America/St_Johns":    {"2006-10-29T02:31:00Z"},
+		"Pacific/Apia":        {"2011-12-30T10:00:00Z"},
+		"UTC":                 {"1970-01-01T00:00:00Z", "1969-02-28T00:00:00Z"},
+	}
+	specs := []Spec{
+		{Type: Sliding, CalendarN: 7, CalendarUnit: Day, SlideN: 1, SlideUnit: Day},
+		{Type: Sliding, CalendarN: 1, CalendarUnit: Day, SlideN: 1, SlideUnit: Day},
+		{Type: Sliding, CalendarN: 5, CalendarUnit: Day, SlideN: 2, SlideUnit: Day},
+		{Type: Sliding, CalendarN: 2, CalendarUnit: Week, SlideN: 1, SlideUnit: Week},
+		{Type: Sliding, CalendarN: 10, CalendarUnit: Day, SlideN: 1, SlideUnit: Week},
+		{Type: Sliding, CalendarN: 1, CalendarUnit: Day, SlideN: 3, SlideUnit: Day},
+		{Type: Sliding, CalendarN: 3, CalendarUnit: Month, SlideN: 1, SlideUnit: Month},
+		{Type: Sliding, CalendarN: 3, CalendarUnit: Month, SlideN: 2, SlideUnit: Month},
+		{Type: Cumulative, CalendarN: 1, CalendarUnit: Day, Slide: 3600_000},
+		{Type: Cumulative, CalendarN: 1, CalendarUnit: Day, Slide: 6 * 3600_000},
+		{Type: Cumulative, CalendarN: 2, CalendarUnit: Day, Slide: 30 * 60_000},
+		{Type: Cumulative, CalendarN: 1, CalendarUnit: Week, SlideN: 1, SlideUnit: Day},
+		{Type: Cumulative, CalendarN: 1, CalendarUnit: Month, SlideN: 1, SlideUnit: Day},
+		{Type: Cumulative, CalendarN: 12, CalendarUnit: Month, SlideN: 1, SlideUnit: Month},
+	}
+	for name, moments := range strange {
+		loc := zone(t, name)
+		rapid.Check(t, func(t *rapid.T) {
+			s := rapid.SampledFrom(specs).Draw(t, "spec")
+			s.Location = loc
+			s.Offset = rapid.SampledFrom([]int64{0, 0, 6 * 3600_000, -3600_000, 90 * 60_000}).Draw(t, "offset")
+			require.Empty(t, s.Check())
+			moment, err := time.Parse(time.RFC3339, rapid.SampledFrom(moments).Draw(t, "moment"))
+			require.NoError(t, err)
+			ts := moment.UnixMilli() + rapid.OneOf(rapid.Int64Range(-2*86_400_000, 2*86_400_000), rapid.SampledFrom([]int64{-3600_000, -1, 0, 1, 3600_000})).Draw(t, "from it")
+			a := newAssigner(s)
+			a.assign(ts+rapid.Int64Range(-3*86_400_000, 3*86_400_000).Draw(t, "the row before"), nil)
+			require.Equal(t, naiveWindows(s, ts), a.assign(ts, nil), "%s %+v", time.UnixMilli(ts).In(loc), s)
+		})
+	}
+}
+
+// In a zone that never changes its clocks days are 24 hours, and the windows are those of fixed lengths.
+func TestCalendarWindowsOfAFixedZoneAreOfFixedLength(t *testing.T) {
+	for _, loc := range []*time.Location{nil, time.UTC, time.FixedZone("UTC+05:30", 5*3600+1800)} {
+		s := Spec{Type: Sliding, CalendarN: 2, CalendarUnit: Week, SlideN: 1, SlideUnit: Week, Location: loc, Offset: 3600_000}
+		require.Empty(t, s.Check())
+		require.Equal(t, "panes", StateFormat(s, Env{}))
+		named := s
+		named.Location = time.UTC
+		rapid.Check(t, func(t *rapid.T) {
+			ts := rapid.Int64Range(-1e12, 3e12).Draw(t, "ts")
+			by := newCalendarWindows(s)
+			require.Equal(t, by.assign(ts, nil), s.Assign(ts, nil))
+		})
+	}
+	require.Equal(t, "windows", StateFormat(Spec{Type: Sliding, CalendarN: 2, CalendarUnit: Day, SlideN: 1, SlideUnit: Day, Location: zone(t, "Europe/Berlin")}, Env{}))
+}
+
+func TestCalendarSlidingAndCumulativeAtTheEndsOfTime(t *testing.T) {
+	for _, loc := range []*time.Location{zone(t, "UTC"), zone(t, "America/New_York")} {
+		for _, s := range []Spec{
+			{Type: Sliding, CalendarN: 3, CalendarUnit: Month, SlideN: 1, SlideUnit: Month, Location: loc},
+			{Type: Sliding, CalendarN: 7, CalendarUnit: Day, SlideN: 1, SlideUnit: Day, Location: loc},
+			{Type: Cumulative, CalendarN: 1, CalendarUnit: Month, SlideN: 1, SlideUnit: Day, Location: loc},
+			{Type: Cumulative, CalendarN: 1, CalendarUnit: Day, Slide: 3600_000, Location: loc},
+		} {
+			for _, ts := range []int64{math.MinInt64 + 1, math.MinInt64 + 40*dayMillis, math.MaxInt64 - 40*dayMillis, math.MaxInt64 - 1, -62135596800000, 253402300799999} {
+				spans := s.Assign(ts, nil)
+				require.NotEmpty(t, spans, "%+v %d", s, ts)
+				for i, w := range spans {
+					require.LessOrEqual(t, w.Start, ts)
+					require.Greater(t, w.End, ts)
+					require.True(t, i == 0 || before(spans[i-1], w))
+				}
+			}
+		}
+	}
+}
