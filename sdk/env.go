@@ -35,8 +35,18 @@ func (e Env) Component() string { return e.place.Component }
 // store begins anew.
 func (e Env) Store() string { return e.place.Store }
 
-// Count raises a counter that shows on the daemon's /metrics, with the plugin's name in front.
-func (e Env) Count(name, help string, n float64) { e.metrics.Add(name, help, n) }
+// Count raises a counter that shows on the daemon's /metrics as tidemark_plugin_PLUGIN_NAME. labels are names and values in turn, as with the
+// logger:
+//
+//	c.Count("requests_total", "Requests to the shop.", 1, "code", "404")
+//
+// Each combination of values is a series that lasts, so they must be few: an instance has 100 of a metric, and counts what comes beyond under the
+// value "other", with a warning in the log. The daemon adds the labels pipeline and component.
+func (e Env) Count(name, help string, n float64, labels ...string) {
+	e.metrics.Add(name, help, n, labels...)
+}
 
-// Gauge sets a gauge that shows on the daemon's /metrics.
-func (e Env) Gauge(name, help string, v float64) { e.metrics.Set(name, help, v) }
+// Gauge sets a gauge that shows on the daemon's /metrics; labels are as in [Env.Count], but that what comes beyond 100 is left out.
+func (e Env) Gauge(name, help string, v float64, labels ...string) {
+	e.metrics.Set(name, help, v, labels...)
+}

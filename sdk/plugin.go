@@ -102,7 +102,8 @@ func InDaemon() About { return func(d *Description) { d.InDaemon = true } }
 // Stdin says that the plugin reads the daemon's standard input, which others do not get.
 func Stdin() About { return func(d *Description) { d.Stdin = true } }
 
-// Fields names what an assigner, transform, aggregate or window function of Records reads; without it, it gets every field the pipeline decodes.
+// Fields names what an assigner, transform, aggregate or window function of Records reads; without it, an assigner and a transform get all fields,
+// see [Record].
 func Fields(fields ...FieldSpec) About {
 	return func(d *Description) { d.Fields, d.AllFields = fields, false }
 }

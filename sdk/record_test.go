@@ -72,7 +72,7 @@ func TestFieldsOfARecordAreThoseOfEncodingJSON(t *testing.T) {
 		case 0:
 			return rapid.Int64().Draw(t, "int")
 		case 1:
-			return rapid.Float64().Draw(t, "float")
+			return rapid.Float64Range(-1e15, 1e15).Draw(t, "float") // beyond 64 bits a whole number is no float but a text
 		case 2:
 			return name.Draw(t, "text")
 		case 3:

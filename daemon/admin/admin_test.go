@@ -320,6 +320,10 @@ func TestMetrics(t *testing.T) {
 		{Metric: wire.Metric{Name: "lines", Help: "said", Value: 3}, Kind: sdk.KindSource, Plugin: "my-told", Place: wire.Place{Pipeline: "p", Component: "in"}},
 		{Metric: wire.Metric{Name: "lines", Help: "said", Value: 4}, Kind: sdk.KindSource, Plugin: "my-told", Place: wire.Place{Pipeline: "p", Component: "in"}},
 		{Metric: wire.Metric{Name: "lines", Help: "another kind", Gauge: true, Value: 9}, Kind: sdk.KindSource, Plugin: "my-told_total"},
+		{Metric: wire.Metric{Name: "asked_total", Help: "by code", Value: 1, Labels: []wire.Label{{Name: "code", Value: "404"}}}, Plugin: "shop", Place: wire.Place{Pipeline: "p", Component: "in"}},
+		{Metric: wire.Metric{Name: "asked_total", Help: "by code", Value: 2, Labels: []wire.Label{{Name: "code", Value: "404"}}}, Plugin: "shop", Place: wire.Place{Pipeline: "p", Component: "in"}},
+		{Metric: wire.Metric{Name: "asked_total", Help: "by code", Value: 5, Labels: []wire.Label{{Name: "code", Value: `"2\n"`}}}, Plugin: "shop", Place: wire.Place{Pipeline: "p", Component: "in"}},
+		{Metric: wire.Metric{Name: "asked_total", Help: "an older build", Value: 9}, Plugin: "shop", Place: wire.Place{Pipeline: "q", Component: "in"}},
 		{Metric: wire.Metric{Name: "bad", Help: "x", Value: 1}, Kind: sdk.KindSource, Plugin: "p", Place: wire.Place{Pipeline: "\xff"}},
 	}
 	done := s.run()
@@ -341,6 +345,9 @@ func TestMetrics(t *testing.T) {
 		`tidemark_sink_rows_total{pipeline="p",sink="out"} 3`,
 		`tidemark_pipeline_state{pipeline="p",state="finished"} 1`,
 		`tidemark_plugin_my_told_lines_total{component="in",pipeline="p"} 7`,
+		`tidemark_plugin_shop_asked_total{code="404",component="in",pipeline="p"} 3`,
+		`tidemark_plugin_shop_asked_total{code="\"2\\n\"",component="in",pipeline="p"} 5`,
+		`tidemark_plugin_shop_asked_total{component="in",pipeline="q"} 9`,
 	} {
 		require.Contains(t, text, "\n"+line+"\n")
 	}

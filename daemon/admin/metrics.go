@@ -2,6 +2,7 @@ package admin
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"regexp"
 	"strings"
@@ -177,12 +178,12 @@ var notInNames = regexp.MustCompile(`[^a-zA-Z0-9_]`)
 
 // collectPlugins passes on what plugins count: tidemark_plugin_NAME_METRIC. Instances that say the same of the same component are one.
 func collectPlugins(gauges []wire.InstanceMetric, to chan<- prometheus.Metric) {
-	type key struct{ name, pipeline, component string }
+	type key struct{ name, pipeline, component, labels string }
 	type family struct {
 		help string
 		kind prometheus.ValueType
 	}
-	sums, families, order := map[key]float64{}, map[string]family{}, []key(nil)
+	sums, families, order, labels := map[key]float64{}, map[string]family{}, []key(nil), map[key][]wire.Label{}
 	for _, m := range gauges {
 		name := "tidemark_plugin_" + notInNames.ReplaceAllString(m.Plugin+"_"+m.Name, "_")
 		kind := counter
@@ -196,17 +197,21 @@ func collectPlugins(gauges []wire.InstanceMetric, to chan<- prometheus.Metric) {
 		} else if !twice {
 			families[name] = family{m.Help, kind}
 		}
-		k := key{name, m.Place.Pipeline, m.Place.Component}
+		k := key{name, m.Place.Pipeline, m.Place.Component, fmt.Sprintf("%q", m.Labels)}
 		if _, twice := sums[k]; !twice {
 			order = append(order, k)
+			labels[k] = m.Labels
 		}
 		sums[k] += m.Value
 	}
 	for _, k := range order {
 		f := families[k.name]
-		desc := prometheus.NewDesc(k.name, f.help, []string{"pipeline", "component"}, nil)
-		one, err := prometheus.NewConstMetric(desc, f.kind, sums[k], k.pipeline, k.component)
-		if err != nil { // a text that is no UTF-8: the plugin's fault, and no reason to keep back the others
+		names, values := []string{"pipeline", "component"}, []string{k.pipeline, k.component}
+		for _, l := range labels[k] {
+			names, values = append(names, l.Name), append(values, l.Value)
+		}
+		one, err := prometheus.NewConstMetric(prometheus.NewDesc(k.name, f.help, names, nil), f.kind, sums[k], values...)
+		if err != nil { // the host has looked at it; this is no reason to keep back the others
 			continue
 		}
 		to <- one

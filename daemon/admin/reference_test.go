@@ -35,7 +35,7 @@ func TestReference(t *testing.T) {
 		row(m.name, kind, m.help, m.labels...)
 	}
 	row(commitTimesName, "histogram", commitTimesHelp, "pipeline")
-	row("tidemark_plugin_PLUGIN_NAME", "as the plugin says", "What a plugin counts; a counter's name ends with `_total`.", "pipeline", "component")
+	row("tidemark_plugin_PLUGIN_NAME", "as the plugin says", "What a plugin counts; a counter's name ends with `_total`.", "pipeline", "component", "and the plugin's own")
 	got := b.String()
 	if *rewrite {
 		require.NoError(t, os.WriteFile(path, []byte(got), 0o644))

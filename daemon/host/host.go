@@ -1,7 +1,6 @@
 package host
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -229,33 +228,5 @@ func (h *Host) Processes() []Process {
 	slices.SortFunc(out, func(a, b Process) int {
 		return strings.Compare(a.Place.Pipeline+"\x00"+a.Place.Component+"\x00"+string(a.Kind)+a.Name, b.Place.Pipeline+"\x00"+b.Place.Component+"\x00"+string(b.Kind)+b.Name)
 	})
-	return out
-}
-
-// Metrics reads the counters and gauges of all instances. A process that does not answer until ctx is done is left out.
-func (h *Host) Metrics(ctx context.Context) []wire.InstanceMetric {
-	h.mu.Lock()
-	var clients []*wire.Client
-	for p := range h.processes {
-		if p.ready.Load() {
-			clients = append(clients, p.wire)
-		}
-	}
-	var out []wire.InstanceMetric
-	for _, i := range h.inner {
-		for _, m := range i.metrics.Read() {
-			out = append(out, wire.InstanceMetric{Metric: m, Kind: i.kind, Plugin: i.name, Place: i.place})
-		}
-	}
-	h.mu.Unlock()
-	answers := make([][]wire.InstanceMetric, len(clients))
-	var wg sync.WaitGroup
-	for i, c := range clients {
-		wg.Go(func() { answers[i], _ = c.Metrics(ctx) })
-	}
-	wg.Wait()
-	for _, a := range answers {
-		out = append(out, a...)
-	}
 	return out
 }

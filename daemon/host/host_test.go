@@ -207,6 +207,7 @@ func TestAStoppedSourceEndsWhereItIs(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	var events, acked float64
+	var acks []wire.Label
 	for _, m := range h.Metrics(ctx) {
 		require.Equal(t, wire.Place{Pipeline: "p", Component: "c"}, m.Place)
 		switch m.Name {
@@ -214,8 +215,11 @@ func TestAStoppedSourceEndsWhereItIs(t *testing.T) {
 			events = m.Value
 		case "acked":
 			acked = m.Value
+		case "acks_total":
+			acks = m.Labels
 		}
 	}
+	require.Equal(t, []wire.Label{{Name: "partition", Value: "default"}}, acks)
 	require.GreaterOrEqual(t, events, 50_000.0)
 	require.Positive(t, acked)
 }

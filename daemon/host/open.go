@@ -40,11 +40,11 @@ func (v *Plugins) open(ctx context.Context, kind sdk.Kind, name string, place wi
 			return opener{}, fmt.Errorf("plugin %s (%s, %s): isolation \"none\" is for shipped plugins only", name, kind, e.Path)
 		}
 		p, _ := h.shippedPlugin(kind, name)
-		i := &innerInstance{kind: kind, name: name, place: place, metrics: &wire.Metrics{}}
+		log := h.log.With("plugin", name, "kind", string(kind), "pipeline", place.Pipeline, "component", place.Component)
+		i := &innerInstance{kind: kind, name: name, place: place, metrics: &wire.Metrics{Log: log}}
 		h.mu.Lock()
 		h.inner = append(h.inner, i)
 		h.mu.Unlock()
-		log := h.log.With("plugin", name, "kind", string(kind), "pipeline", place.Pipeline, "component", place.Component)
 		return opener{inner: p, desc: d, runtime: wire.Runtime{Logger: log, Metrics: i.metrics}, drop: func() {
 			h.mu.Lock()
 			defer h.mu.Unlock()

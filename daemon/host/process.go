@@ -43,13 +43,14 @@ type process struct {
 	wire   *wire.Client
 	shared *wire.Shared // or nil
 
-	ready   atomic.Bool // what is above is set
-	calls   callWatch
-	hung    atomic.Pointer[string] // why it was taken for hung
-	closing atomic.Bool
-	stopped sync.Once
-	over    chan struct{} // closed by stop
-	watched sync.WaitGroup
+	ready     atomic.Bool // what is above is set
+	calls     callWatch
+	hung      atomic.Pointer[string] // why it was taken for hung
+	closing   atomic.Bool
+	oddMetric atomic.Bool // something about its metrics has been told
+	stopped   sync.Once
+	over      chan struct{} // closed by stop
+	watched   sync.WaitGroup
 }
 
 // launch is what is needed to start a process.

@@ -88,7 +88,7 @@ func Check(p wire.Plugin, s Settings) Report {
 		s.Until.After = 2 * time.Second
 	}
 	d := p.Description()
-	k := &kit{d: d, s: s, report: Report{Plugin: fmt.Sprintf("%s %s", d.Kind, d.Name)}}
+	k := &kit{d: d, s: s, metrics: &wire.Metrics{}, report: Report{Plugin: fmt.Sprintf("%s %s", d.Kind, d.Name)}}
 	if _, here := p.(sdk.Plugin); !here {
 		k.run(p, "")
 		return k.report
@@ -104,6 +104,12 @@ func Check(p wire.Plugin, s Settings) Report {
 	k.run(remote, "over the wire: ")
 	stop()
 	k.leaks(before)
+	k.try("its metrics can be shown", func() error {
+		if wrong := k.metrics.Problems(); len(wrong) > 0 {
+			return hinted("a label is a code, a shard, a kind of thing: never an identifier of a record or a user", "%s", strings.Join(wrong, "; "))
+		}
+		return nil
+	})
 	return k.report
 }
 
@@ -115,7 +121,12 @@ type kit struct {
 	s      Settings
 	report Report
 	told   bool // see stateful
+
+	metrics *wire.Metrics // of all instances in this process
 }
+
+// runtime surrounds an instance of the kit.
+func (k *kit) runtime() wire.Runtime { return wire.Runtime{Metrics: k.metrics} }
 
 func (k *kit) run(p wire.Plugin, prefix string) {
 	k.p, k.prefix = p, prefix

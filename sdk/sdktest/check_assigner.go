@@ -23,6 +23,7 @@ func (k *kit) assigner() {
 	k.try("missing and odd values are survived", func() error { return k.oddValues(rows, previous) })
 	k.try("partitions do not know of each other", func() error { return k.partitionsDoNotShow(rows, previous) })
 	k.try("it can be asked on a timer", func() error { return k.ticks(rows, previous) })
+	k.try("silence does not move time", func() error { return k.silent(rows, previous) })
 	k.try("it ends at any moment", k.assignerEnds)
 	if !k.s.NoSpeed {
 		k.try("speed", k.assignerSpeed)
@@ -86,7 +87,7 @@ func made(t wire.CellType, i int, ts int64) any {
 }
 
 func (k *kit) openAssigner(every bool) (wire.Assigner, error) {
-	return k.p.OpenAssigner(wire.AssignerOpen{Plugin: k.d.Name, Options: k.s.Options.json(), EveryRecord: every}, wire.Runtime{})
+	return k.p.OpenAssigner(wire.AssignerOpen{Plugin: k.d.Name, Options: k.s.Options.json(), EveryRecord: every}, k.runtime())
 }
 
 // assign runs rows through an instance of its own.

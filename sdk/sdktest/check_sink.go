@@ -23,7 +23,7 @@ func (k *kit) sink() {
 }
 
 func (k *kit) openSink() (wire.Sink, error) {
-	return k.p.OpenSink(wire.SinkOpen{Plugin: k.d.Name, Options: k.s.Options.json(), Place: wire.Place{Pipeline: "kit", Component: "sink", Store: "kit"}}, wire.Runtime{})
+	return k.p.OpenSink(wire.SinkOpen{Plugin: k.d.Name, Options: k.s.Options.json(), Place: wire.Place{Pipeline: "kit", Component: "sink", Store: "kit"}}, k.runtime())
 }
 
 // deliveries makes numbered rows, as lines for a text sink and as columns for the others.

@@ -3,6 +3,7 @@ package sdktest
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -28,6 +29,7 @@ func (k *kit) source() {
 		return
 	}
 	k.try("it keeps the order of events", func() error { return orderOf(whole) })
+	k.silence(whole)
 	if !k.s.NoSpeed {
 		k.try("speed", k.sourceSpeed)
 	}
@@ -43,11 +45,11 @@ func (k *kit) source() {
 }
 
 func (k *kit) runSource(until Until, restored ...wire.RestoredPartition) (*SourceRun, error) {
-	return runSource(k.p, wire.SourceOpen{Plugin: k.d.Name, Options: k.s.Options.json(), Restored: restored, Framing: sdk.Framing{Format: "lines"}, BatchRows: 10}, until)
+	return runSource(k.p, wire.SourceOpen{Plugin: k.d.Name, Options: k.s.Options.json(), Restored: restored, Framing: sdk.Framing{Format: "lines"}, BatchRows: 10}, k.runtime(), until)
 }
 
 func (k *kit) openSource() (wire.Source, error) {
-	return k.p.OpenSource(wire.SourceOpen{Plugin: k.d.Name, Options: k.s.Options.json(), Framing: sdk.Framing{Format: "lines"}}, wire.Runtime{})
+	return k.p.OpenSource(wire.SourceOpen{Plugin: k.d.Name, Options: k.s.Options.json(), Framing: sdk.Framing{Format: "lines"}}, k.runtime())
 }
 
 // within runs f, which must come back in time.
@@ -109,6 +111,10 @@ func orderOf(r *SourceRun) error {
 				return fmt.Errorf("partition %q ends and is not open", s.Partition)
 			}
 			open[s.Partition] = false
+		case "idle", "busy":
+			if !open[s.Partition] {
+				return fmt.Errorf("partition %q is said to be %s and is not open", s.Partition, s.Event)
+			}
 		case "watermark":
 			if last, ok := high[s.Partition]; ok && s.Watermark <= last {
 				return fmt.Errorf("partition %q: the watermark goes from %d to %d", s.Partition, last, s.Watermark)
@@ -137,20 +143,10 @@ func rowsIn(r *SourceRun, skip map[string]int) []string {
 		}
 	}
 	var out []string
-	for _, name := range slices.Sorted(mapsKeys(by)) {
+	for _, name := range slices.Sorted(maps.Keys(by)) {
 		out = append(out, by[name][min(skip[name], len(by[name])):]...)
 	}
 	return out
-}
-
-func mapsKeys(m map[string][]string) func(func(string) bool) {
-	return func(yield func(string) bool) {
-		for name := range m {
-			if !yield(name) {
-				return
-			}
-		}
-	}
 }
 
 // positions restarts the source at the places where its batches ended and compares what follows.
@@ -177,7 +173,7 @@ func (k *kit) positions(whole *SourceRun) error {
 			}
 		}
 		// Rows behind the last position of a partition are not committed.
-		for _, name := range slices.Sorted(mapsOf(skip)) {
+		for _, name := range slices.Sorted(maps.Keys(skip)) {
 			skip[name] = committed(before, name)
 		}
 		want := rowsIn(whole, skip)
@@ -210,16 +206,6 @@ func sum(m map[string]int) (n int) {
 		n += v
 	}
 	return n
-}
-
-func mapsOf(m map[string]int) func(func(string) bool) {
-	return func(yield func(string) bool) {
-		for name := range m {
-			if !yield(name) {
-				return
-			}
-		}
-	}
 }
 
 // committed is the number of a partition's records up to its last position.

@@ -113,7 +113,7 @@ func (k *kit) transformRestarts(rows []map[string]any, previous []int64) error {
 }
 
 func (k *kit) openTransform() (wire.Transform, error) {
-	return k.p.OpenTransform(wire.TransformOpen{Plugin: k.d.Name, Options: k.s.Options.json()}, wire.Runtime{})
+	return k.p.OpenTransform(wire.TransformOpen{Plugin: k.d.Name, Options: k.s.Options.json()}, k.runtime())
 }
 
 // transformed is what comes out, as text with the number of the record it comes from.

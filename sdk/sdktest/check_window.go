@@ -110,7 +110,7 @@ func (k *kit) someWindows() []Window {
 
 func (k *kit) openWindows(run int) (wire.Windows, error) {
 	return k.p.OpenWindows(wire.WindowsOpen{Kind: k.d.Kind, Plugin: k.d.Name, Options: k.s.Options.json(), FoldRun: run,
-		Columns: []string{"key", "window_start", "window_end"}}, wire.Runtime{})
+		Columns: []string{"key", "window_start", "window_end"}}, k.runtime())
 }
 
 // fired is what comes out, as text with the number of the window.

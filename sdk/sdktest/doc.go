@@ -11,7 +11,7 @@
 //
 //	func TestConformance(t *testing.T) { sdktest.Conforms(t, Plugin, sdktest.Settings{Options: sdktest.Options{"delay": "1s"}}) }
 //
-// It tries what the daemon will do to the plugin sooner or later: other batches, disorder, duplicates, missing and odd values, a snapshot
-// and a restart at every place, an end at any moment, wrong options; inside the process and over the wire. [Check] does the same for an
-// executable in any language and returns what it found as data.
+// It tries what the daemon will do to the plugin sooner or later: other batches, disorder, duplicates, missing and odd values, silence, a snapshot
+// and a restart at every place, an end at any moment, wrong options, metrics without end; inside the process and over the wire. [Check] does the
+// same for an executable in any language and returns what it found as data. docs/plugins/author.md lists the checks.
 package sdktest

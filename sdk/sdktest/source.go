@@ -91,15 +91,15 @@ type Until struct {
 // RunSource runs a source until it ends or `until` is reached; then it is stopped. restored are the partitions of an earlier run.
 func RunSource(t testing.TB, p sdk.Plugin, o Options, until Until, restored ...sdk.RestoredPartition) *SourceRun {
 	t.Helper()
-	run, err := runSource(p, wire.SourceOpen{Plugin: p.Description().Name, Options: o.json(), Restored: restored, Framing: sdk.Framing{Format: "lines"}}, until)
+	run, err := runSource(p, wire.SourceOpen{Plugin: p.Description().Name, Options: o.json(), Restored: restored, Framing: sdk.Framing{Format: "lines"}}, wire.Runtime{}, until)
 	if err != nil {
 		t.Fatalf("start the source: %v", err)
 	}
 	return run
 }
 
-func runSource(p wire.Plugin, open wire.SourceOpen, until Until) (*SourceRun, error) {
-	s, err := p.OpenSource(open, wire.Runtime{})
+func runSource(p wire.Plugin, open wire.SourceOpen, r wire.Runtime, until Until) (*SourceRun, error) {
+	s, err := p.OpenSource(open, r)
 	if err != nil {
 		return nil, err
 	}

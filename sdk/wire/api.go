@@ -277,14 +277,6 @@ const (
 // OptionErrors is a non-empty list of mistakes as an error.
 type OptionErrors []OptionError
 
-// Metric is a counter or a gauge that a plugin keeps.
-type Metric struct {
-	Name  string // without the plugin's name; [a-z0-9_]
-	Help  string
-	Gauge bool // else a counter
-	Value float64
-}
-
 func (e OptionErrors) Error() string {
 	var b strings.Builder
 	for i, x := range e {

@@ -76,15 +76,22 @@ type InstanceMetric struct {
 	Place  Place
 }
 
+// maxMetricsBytes bounds what a process may say about itself at once.
+const maxMetricsBytes = 4 << 20
+
 // Metrics reads the metrics of all instances.
 func (c *Client) Metrics(ctx context.Context) ([]InstanceMetric, error) {
-	r, err := pluginv1.NewPluginClient(c.conn).Metrics(ctx, &pluginv1.MetricsRequest{})
+	r, err := pluginv1.NewPluginClient(c.conn).Metrics(ctx, &pluginv1.MetricsRequest{}, grpc.MaxCallRecvMsgSize(maxMetricsBytes))
 	if err != nil {
 		return nil, c.explain(err)
 	}
 	out := make([]InstanceMetric, len(r.GetMetrics()))
 	for i, m := range r.GetMetrics() {
-		out[i] = InstanceMetric{Metric: Metric{Name: m.GetName(), Help: m.GetHelp(), Gauge: m.GetGauge(), Value: m.GetValue()},
+		var labels []Label
+		for _, l := range m.GetLabels() {
+			labels = append(labels, Label{l.GetName(), l.GetValue()})
+		}
+		out[i] = InstanceMetric{Metric: Metric{Name: m.GetName(), Labels: labels, Help: m.GetHelp(), Gauge: m.GetGauge(), Value: m.GetValue()},
 			Kind: Kind(m.GetKind()), Plugin: m.GetPlugin(), Place: Place{Pipeline: m.GetPipeline(), Component: m.GetComponent()}}
 	}
 	return out, nil

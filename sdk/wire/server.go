@@ -116,8 +116,12 @@ func (s *Server) Metrics(context.Context, *pluginv1.MetricsRequest) (*pluginv1.M
 	defer s.mu.Unlock()
 	for i, m := range s.metrics {
 		for _, x := range m.Read() {
-			out.Metrics = append(out.Metrics, &pluginv1.Metric{Name: x.Name, Help: x.Help, Gauge: x.Gauge, Value: x.Value,
-				Kind: string(i.kind), Plugin: i.plugin, Pipeline: i.place.Pipeline, Component: i.place.Component})
+			one := &pluginv1.Metric{Name: x.Name, Help: x.Help, Gauge: x.Gauge, Value: x.Value,
+				Kind: string(i.kind), Plugin: i.plugin, Pipeline: i.place.Pipeline, Component: i.place.Component}
+			for _, l := range x.Labels {
+				one.Labels = append(one.Labels, &pluginv1.Label{Name: l.Name, Value: l.Value})
+			}
+			out.Metrics = append(out.Metrics, one)
 		}
 	}
 	return out, nil
@@ -128,12 +132,13 @@ func (s *Server) runtime(kind Kind, plugin string, place Place) Runtime {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	i := instance{kind, plugin, place}
+	log := s.log.With("pipeline", place.Pipeline, "component", place.Component)
 	m := s.metrics[i]
 	if m == nil {
-		m = &Metrics{}
+		m = &Metrics{Log: log}
 		s.metrics[i] = m
 	}
-	return Runtime{Logger: s.log.With("pipeline", place.Pipeline, "component", place.Component), Metrics: m}
+	return Runtime{Logger: log, Metrics: m}
 }
 
 // failedBy is an error as it travels: mistakes in options one by one.

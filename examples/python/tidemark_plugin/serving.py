@@ -80,7 +80,7 @@ class _GoPlugin(grpc.GenericRpcHandler):
 
 
 class Counters:
-    """The counters of all instances. They never fall while the process lives."""
+    """The counters of all instances. They never fall while the process lives. Labels are to have few values: each is a series that lasts."""
 
     def __init__(self):
         self.lock = threading.Lock()
@@ -89,9 +89,9 @@ class Counters:
     def of(self, plugin, opened):
         place = (plugin.kind, plugin.name, opened.pipeline, opened.component)
 
-        def count(name, help_text, n=1):
+        def count(name, help_text, n=1, **labels):
             with self.lock:
-                key = (*place, name)
+                key = (*place, name, tuple(sorted(labels.items())))
                 _, before = self.values.get(key, ("", 0))
                 self.values[key] = (help_text, before + n)
 
@@ -99,8 +99,9 @@ class Counters:
 
     def read(self):
         with self.lock:
-            return [pb.Metric(kind=kind, plugin=plugin, pipeline=pipeline, component=component, name=name, help=text, value=value)
-                    for (kind, plugin, pipeline, component, name), (text, value) in self.values.items()]
+            return [pb.Metric(kind=kind, plugin=plugin, pipeline=pipeline, component=component, name=name, help=text, value=value,
+                              labels=[pb.Label(name=label, value=str(v)) for label, v in labels])
+                    for (kind, plugin, pipeline, component, name, labels), (text, value) in self.values.items()]
 
 
 class PluginService(pb_grpc.PluginServicer):

@@ -155,6 +155,7 @@ func (c numbersConfig) Count_(n float64) { c.Env.Count("events_total", "events g
 
 func (s *numbersSource) Ack(partition string, position []byte) {
 	s.c.Gauge("acked", "last position", mustNumber(position))
+	s.c.Env.Count("acks_total", "positions that are safe", 1, "partition", partition)
 }
 
 func mustNumber(position []byte) float64 {

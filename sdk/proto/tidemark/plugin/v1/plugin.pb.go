@@ -422,15 +422,18 @@ func (x *MetricsResponse) GetMetrics() []*Metric {
 }
 
 type Metric struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	Help          string                 `protobuf:"bytes,2,opt,name=help,proto3" json:"help,omitempty"`
-	Gauge         bool                   `protobuf:"varint,3,opt,name=gauge,proto3" json:"gauge,omitempty"`
-	Value         float64                `protobuf:"fixed64,4,opt,name=value,proto3" json:"value,omitempty"`
-	Kind          string                 `protobuf:"bytes,5,opt,name=kind,proto3" json:"kind,omitempty"`
-	Plugin        string                 `protobuf:"bytes,6,opt,name=plugin,proto3" json:"plugin,omitempty"`
-	Pipeline      string                 `protobuf:"bytes,7,opt,name=pipeline,proto3" json:"pipeline,omitempty"`
-	Component     string                 `protobuf:"bytes,8,opt,name=component,proto3" json:"component,omitempty"`
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	Name      string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Help      string                 `protobuf:"bytes,2,opt,name=help,proto3" json:"help,omitempty"`
+	Gauge     bool                   `protobuf:"varint,3,opt,name=gauge,proto3" json:"gauge,omitempty"`
+	Value     float64                `protobuf:"fixed64,4,opt,name=value,proto3" json:"value,omitempty"`
+	Kind      string                 `protobuf:"bytes,5,opt,name=kind,proto3" json:"kind,omitempty"`
+	Plugin    string                 `protobuf:"bytes,6,opt,name=plugin,proto3" json:"plugin,omitempty"`
+	Pipeline  string                 `protobuf:"bytes,7,opt,name=pipeline,proto3" json:"pipeline,omitempty"`
+	Component string                 `protobuf:"bytes,8,opt,name=component,proto3" json:"component,omitempty"`
+	// What the author distinguishes, in order of their names: few values each, since every combination is a series. The daemon adds pipeline
+	// and component, and takes at most 1,000 series of a process.
+	Labels        []*Label `protobuf:"bytes,9,rep,name=labels,proto3" json:"labels,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -521,6 +524,66 @@ func (x *Metric) GetComponent() string {
 	return ""
 }
 
+func (x *Metric) GetLabels() []*Label {
+	if x != nil {
+		return x.Labels
+	}
+	return nil
+}
+
+type Label struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// [a-zA-Z_][a-zA-Z0-9_]*, and neither pipeline nor component
+	Name          string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Value         string `protobuf:"bytes,2,opt,name=value,proto3" json:"value,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Label) Reset() {
+	*x = Label{}
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Label) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Label) ProtoMessage() {}
+
+func (x *Label) ProtoReflect() protoreflect.Message {
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Label.ProtoReflect.Descriptor instead.
+func (*Label) Descriptor() ([]byte, []int) {
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *Label) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Label) GetValue() string {
+	if x != nil {
+		return x.Value
+	}
+	return ""
+}
+
 // Open says which plugin of the executable is wanted, and for what.
 type Open struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
@@ -542,7 +605,7 @@ type Open struct {
 
 func (x *Open) Reset() {
 	*x = Open{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[9]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -554,7 +617,7 @@ func (x *Open) String() string {
 func (*Open) ProtoMessage() {}
 
 func (x *Open) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[9]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -567,7 +630,7 @@ func (x *Open) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Open.ProtoReflect.Descriptor instead.
 func (*Open) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{9}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Open) GetPlugin() string {
@@ -629,7 +692,7 @@ type Opened struct {
 
 func (x *Opened) Reset() {
 	*x = Opened{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[10]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -641,7 +704,7 @@ func (x *Opened) String() string {
 func (*Opened) ProtoMessage() {}
 
 func (x *Opened) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[10]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -654,7 +717,7 @@ func (x *Opened) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Opened.ProtoReflect.Descriptor instead.
 func (*Opened) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{10}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Opened) GetShared() bool {
@@ -681,7 +744,7 @@ type SharedMemory struct {
 
 func (x *SharedMemory) Reset() {
 	*x = SharedMemory{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[11]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -693,7 +756,7 @@ func (x *SharedMemory) String() string {
 func (*SharedMemory) ProtoMessage() {}
 
 func (x *SharedMemory) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[11]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -706,7 +769,7 @@ func (x *SharedMemory) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SharedMemory.ProtoReflect.Descriptor instead.
 func (*SharedMemory) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{11}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *SharedMemory) GetToPlugin() uint64 {
@@ -750,7 +813,7 @@ type Placed struct {
 
 func (x *Placed) Reset() {
 	*x = Placed{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[12]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -762,7 +825,7 @@ func (x *Placed) String() string {
 func (*Placed) ProtoMessage() {}
 
 func (x *Placed) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[12]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -775,7 +838,7 @@ func (x *Placed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Placed.ProtoReflect.Descriptor instead.
 func (*Placed) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{12}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Placed) GetOffset() uint64 {
@@ -803,7 +866,7 @@ type Failed struct {
 
 func (x *Failed) Reset() {
 	*x = Failed{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[13]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -815,7 +878,7 @@ func (x *Failed) String() string {
 func (*Failed) ProtoMessage() {}
 
 func (x *Failed) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[13]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -828,7 +891,7 @@ func (x *Failed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Failed.ProtoReflect.Descriptor instead.
 func (*Failed) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{13}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Failed) GetMessage() string {
@@ -861,7 +924,7 @@ type SourceRequest struct {
 
 func (x *SourceRequest) Reset() {
 	*x = SourceRequest{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[14]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -873,7 +936,7 @@ func (x *SourceRequest) String() string {
 func (*SourceRequest) ProtoMessage() {}
 
 func (x *SourceRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[14]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -886,7 +949,7 @@ func (x *SourceRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SourceRequest.ProtoReflect.Descriptor instead.
 func (*SourceRequest) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{14}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *SourceRequest) GetRequest() isSourceRequest_Request {
@@ -1002,7 +1065,7 @@ type SourceOpen struct {
 
 func (x *SourceOpen) Reset() {
 	*x = SourceOpen{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[15]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1014,7 +1077,7 @@ func (x *SourceOpen) String() string {
 func (*SourceOpen) ProtoMessage() {}
 
 func (x *SourceOpen) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[15]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1027,7 +1090,7 @@ func (x *SourceOpen) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SourceOpen.ProtoReflect.Descriptor instead.
 func (*SourceOpen) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{15}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *SourceOpen) GetOpen() *Open {
@@ -1119,7 +1182,7 @@ type RestoredPartition struct {
 
 func (x *RestoredPartition) Reset() {
 	*x = RestoredPartition{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[16]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1131,7 +1194,7 @@ func (x *RestoredPartition) String() string {
 func (*RestoredPartition) ProtoMessage() {}
 
 func (x *RestoredPartition) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[16]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1144,7 +1207,7 @@ func (x *RestoredPartition) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RestoredPartition.ProtoReflect.Descriptor instead.
 func (*RestoredPartition) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{16}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *RestoredPartition) GetName() string {
@@ -1178,7 +1241,7 @@ type Ack struct {
 
 func (x *Ack) Reset() {
 	*x = Ack{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[17]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1190,7 +1253,7 @@ func (x *Ack) String() string {
 func (*Ack) ProtoMessage() {}
 
 func (x *Ack) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[17]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1203,7 +1266,7 @@ func (x *Ack) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Ack.ProtoReflect.Descriptor instead.
 func (*Ack) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{17}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Ack) GetPartition() uint32 {
@@ -1228,7 +1291,7 @@ type Stop struct {
 
 func (x *Stop) Reset() {
 	*x = Stop{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[18]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1240,7 +1303,7 @@ func (x *Stop) String() string {
 func (*Stop) ProtoMessage() {}
 
 func (x *Stop) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[18]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1253,7 +1316,7 @@ func (x *Stop) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Stop.ProtoReflect.Descriptor instead.
 func (*Stop) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{18}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{19}
 }
 
 // Hold says that a partition is further ahead of the others than the pipeline wants (max_drift): nothing more is to be read of it until a
@@ -1270,7 +1333,7 @@ type Hold struct {
 
 func (x *Hold) Reset() {
 	*x = Hold{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[19]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1282,7 +1345,7 @@ func (x *Hold) String() string {
 func (*Hold) ProtoMessage() {}
 
 func (x *Hold) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[19]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1295,7 +1358,7 @@ func (x *Hold) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Hold.ProtoReflect.Descriptor instead.
 func (*Hold) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{19}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Hold) GetPartition() uint32 {
@@ -1333,7 +1396,7 @@ type SourceResponse struct {
 
 func (x *SourceResponse) Reset() {
 	*x = SourceResponse{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[20]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1345,7 +1408,7 @@ func (x *SourceResponse) String() string {
 func (*SourceResponse) ProtoMessage() {}
 
 func (x *SourceResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[20]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1358,7 +1421,7 @@ func (x *SourceResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SourceResponse.ProtoReflect.Descriptor instead.
 func (*SourceResponse) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{20}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *SourceResponse) GetResponse() isSourceResponse_Response {
@@ -1537,7 +1600,7 @@ type PartitionAdded struct {
 
 func (x *PartitionAdded) Reset() {
 	*x = PartitionAdded{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[21]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1549,7 +1612,7 @@ func (x *PartitionAdded) String() string {
 func (*PartitionAdded) ProtoMessage() {}
 
 func (x *PartitionAdded) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[21]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1562,7 +1625,7 @@ func (x *PartitionAdded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PartitionAdded.ProtoReflect.Descriptor instead.
 func (*PartitionAdded) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{21}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *PartitionAdded) GetPartition() uint32 {
@@ -1588,7 +1651,7 @@ type PartitionEvent struct {
 
 func (x *PartitionEvent) Reset() {
 	*x = PartitionEvent{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[22]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1600,7 +1663,7 @@ func (x *PartitionEvent) String() string {
 func (*PartitionEvent) ProtoMessage() {}
 
 func (x *PartitionEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[22]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1613,7 +1676,7 @@ func (x *PartitionEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PartitionEvent.ProtoReflect.Descriptor instead.
 func (*PartitionEvent) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{22}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *PartitionEvent) GetPartition() uint32 {
@@ -1631,7 +1694,7 @@ type SourceDone struct {
 
 func (x *SourceDone) Reset() {
 	*x = SourceDone{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[23]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1643,7 +1706,7 @@ func (x *SourceDone) String() string {
 func (*SourceDone) ProtoMessage() {}
 
 func (x *SourceDone) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[23]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1656,7 +1719,7 @@ func (x *SourceDone) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SourceDone.ProtoReflect.Descriptor instead.
 func (*SourceDone) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{23}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{24}
 }
 
 type AssignerRequest struct {
@@ -1677,7 +1740,7 @@ type AssignerRequest struct {
 
 func (x *AssignerRequest) Reset() {
 	*x = AssignerRequest{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[24]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1689,7 +1752,7 @@ func (x *AssignerRequest) String() string {
 func (*AssignerRequest) ProtoMessage() {}
 
 func (x *AssignerRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[24]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1702,7 +1765,7 @@ func (x *AssignerRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AssignerRequest.ProtoReflect.Descriptor instead.
 func (*AssignerRequest) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{24}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *AssignerRequest) GetRequest() isAssignerRequest_Request {
@@ -1840,7 +1903,7 @@ type AssignerOpen struct {
 
 func (x *AssignerOpen) Reset() {
 	*x = AssignerOpen{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[25]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1852,7 +1915,7 @@ func (x *AssignerOpen) String() string {
 func (*AssignerOpen) ProtoMessage() {}
 
 func (x *AssignerOpen) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[25]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1865,7 +1928,7 @@ func (x *AssignerOpen) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AssignerOpen.ProtoReflect.Descriptor instead.
 func (*AssignerOpen) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{25}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *AssignerOpen) GetOpen() *Open {
@@ -1908,7 +1971,7 @@ type AddPartition struct {
 
 func (x *AddPartition) Reset() {
 	*x = AddPartition{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[26]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1920,7 +1983,7 @@ func (x *AddPartition) String() string {
 func (*AddPartition) ProtoMessage() {}
 
 func (x *AddPartition) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[26]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1933,7 +1996,7 @@ func (x *AddPartition) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddPartition.ProtoReflect.Descriptor instead.
 func (*AddPartition) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{26}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *AddPartition) GetPartition() uint32 {
@@ -1968,7 +2031,7 @@ type Tick struct {
 
 func (x *Tick) Reset() {
 	*x = Tick{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[27]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1980,7 +2043,7 @@ func (x *Tick) String() string {
 func (*Tick) ProtoMessage() {}
 
 func (x *Tick) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[27]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1993,7 +2056,7 @@ func (x *Tick) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Tick.ProtoReflect.Descriptor instead.
 func (*Tick) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{27}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *Tick) GetPartitions() []byte {
@@ -2013,7 +2076,7 @@ type Barrier struct {
 
 func (x *Barrier) Reset() {
 	*x = Barrier{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[28]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2025,7 +2088,7 @@ func (x *Barrier) String() string {
 func (*Barrier) ProtoMessage() {}
 
 func (x *Barrier) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[28]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2038,7 +2101,7 @@ func (x *Barrier) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Barrier.ProtoReflect.Descriptor instead.
 func (*Barrier) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{28}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Barrier) GetId() uint64 {
@@ -2065,7 +2128,7 @@ type AssignerResponse struct {
 
 func (x *AssignerResponse) Reset() {
 	*x = AssignerResponse{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[29]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2077,7 +2140,7 @@ func (x *AssignerResponse) String() string {
 func (*AssignerResponse) ProtoMessage() {}
 
 func (x *AssignerResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[29]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2090,7 +2153,7 @@ func (x *AssignerResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AssignerResponse.ProtoReflect.Descriptor instead.
 func (*AssignerResponse) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{29}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *AssignerResponse) GetResponse() isAssignerResponse_Response {
@@ -2213,7 +2276,7 @@ type Assigned struct {
 
 func (x *Assigned) Reset() {
 	*x = Assigned{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[30]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2225,7 +2288,7 @@ func (x *Assigned) String() string {
 func (*Assigned) ProtoMessage() {}
 
 func (x *Assigned) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[30]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2238,7 +2301,7 @@ func (x *Assigned) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Assigned.ProtoReflect.Descriptor instead.
 func (*Assigned) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{30}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *Assigned) GetRows() uint32 {
@@ -2286,7 +2349,7 @@ type Ticked struct {
 
 func (x *Ticked) Reset() {
 	*x = Ticked{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[31]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2298,7 +2361,7 @@ func (x *Ticked) String() string {
 func (*Ticked) ProtoMessage() {}
 
 func (x *Ticked) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[31]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2311,7 +2374,7 @@ func (x *Ticked) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Ticked.ProtoReflect.Descriptor instead.
 func (*Ticked) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{31}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *Ticked) GetWatermarks() []byte {
@@ -2331,7 +2394,7 @@ type Snapshot struct {
 
 func (x *Snapshot) Reset() {
 	*x = Snapshot{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[32]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2343,7 +2406,7 @@ func (x *Snapshot) String() string {
 func (*Snapshot) ProtoMessage() {}
 
 func (x *Snapshot) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[32]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2356,7 +2419,7 @@ func (x *Snapshot) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Snapshot.ProtoReflect.Descriptor instead.
 func (*Snapshot) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{32}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *Snapshot) GetId() uint64 {
@@ -2383,7 +2446,7 @@ type PartitionState struct {
 
 func (x *PartitionState) Reset() {
 	*x = PartitionState{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[33]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2395,7 +2458,7 @@ func (x *PartitionState) String() string {
 func (*PartitionState) ProtoMessage() {}
 
 func (x *PartitionState) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[33]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2408,7 +2471,7 @@ func (x *PartitionState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PartitionState.ProtoReflect.Descriptor instead.
 func (*PartitionState) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{33}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *PartitionState) GetPartition() uint32 {
@@ -2442,7 +2505,7 @@ type TransformRequest struct {
 
 func (x *TransformRequest) Reset() {
 	*x = TransformRequest{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[34]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2454,7 +2517,7 @@ func (x *TransformRequest) String() string {
 func (*TransformRequest) ProtoMessage() {}
 
 func (x *TransformRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[34]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2467,7 +2530,7 @@ func (x *TransformRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TransformRequest.ProtoReflect.Descriptor instead.
 func (*TransformRequest) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{34}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *TransformRequest) GetRequest() isTransformRequest_Request {
@@ -2591,7 +2654,7 @@ type Windows struct {
 
 func (x *Windows) Reset() {
 	*x = Windows{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[35]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2603,7 +2666,7 @@ func (x *Windows) String() string {
 func (*Windows) ProtoMessage() {}
 
 func (x *Windows) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[35]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2616,7 +2679,7 @@ func (x *Windows) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Windows.ProtoReflect.Descriptor instead.
 func (*Windows) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{35}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *Windows) GetWindows() *Batch {
@@ -2649,7 +2712,7 @@ type Restore struct {
 
 func (x *Restore) Reset() {
 	*x = Restore{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[36]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2661,7 +2724,7 @@ func (x *Restore) String() string {
 func (*Restore) ProtoMessage() {}
 
 func (x *Restore) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[36]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2674,7 +2737,7 @@ func (x *Restore) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Restore.ProtoReflect.Descriptor instead.
 func (*Restore) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{36}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *Restore) GetState() []byte {
@@ -2700,7 +2763,7 @@ type TransformResponse struct {
 
 func (x *TransformResponse) Reset() {
 	*x = TransformResponse{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[37]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2712,7 +2775,7 @@ func (x *TransformResponse) String() string {
 func (*TransformResponse) ProtoMessage() {}
 
 func (x *TransformResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[37]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2725,7 +2788,7 @@ func (x *TransformResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TransformResponse.ProtoReflect.Descriptor instead.
 func (*TransformResponse) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{37}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *TransformResponse) GetResponse() isTransformResponse_Response {
@@ -2829,7 +2892,7 @@ type Transformed struct {
 
 func (x *Transformed) Reset() {
 	*x = Transformed{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[38]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2841,7 +2904,7 @@ func (x *Transformed) String() string {
 func (*Transformed) ProtoMessage() {}
 
 func (x *Transformed) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[38]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2854,7 +2917,7 @@ func (x *Transformed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Transformed.ProtoReflect.Descriptor instead.
 func (*Transformed) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{38}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *Transformed) GetRows() *Batch {
@@ -2893,7 +2956,7 @@ type SinkRequest struct {
 
 func (x *SinkRequest) Reset() {
 	*x = SinkRequest{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[39]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2905,7 +2968,7 @@ func (x *SinkRequest) String() string {
 func (*SinkRequest) ProtoMessage() {}
 
 func (x *SinkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[39]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2918,7 +2981,7 @@ func (x *SinkRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SinkRequest.ProtoReflect.Descriptor instead.
 func (*SinkRequest) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{39}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *SinkRequest) GetRequest() isSinkRequest_Request {
@@ -3001,7 +3064,7 @@ type LastDelivered struct {
 
 func (x *LastDelivered) Reset() {
 	*x = LastDelivered{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[40]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3013,7 +3076,7 @@ func (x *LastDelivered) String() string {
 func (*LastDelivered) ProtoMessage() {}
 
 func (x *LastDelivered) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[40]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3026,7 +3089,7 @@ func (x *LastDelivered) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LastDelivered.ProtoReflect.Descriptor instead.
 func (*LastDelivered) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{40}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{41}
 }
 
 type Close struct {
@@ -3037,7 +3100,7 @@ type Close struct {
 
 func (x *Close) Reset() {
 	*x = Close{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[41]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3049,7 +3112,7 @@ func (x *Close) String() string {
 func (*Close) ProtoMessage() {}
 
 func (x *Close) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[41]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3062,7 +3125,7 @@ func (x *Close) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Close.ProtoReflect.Descriptor instead.
 func (*Close) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{41}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{42}
 }
 
 // Write delivers rows first, first + 1, ... Text sinks get data and offsets (each row's line end is in trailer), the others columns.
@@ -3076,7 +3139,7 @@ type Write struct {
 
 func (x *Write) Reset() {
 	*x = Write{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[42]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3088,7 +3151,7 @@ func (x *Write) String() string {
 func (*Write) ProtoMessage() {}
 
 func (x *Write) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[42]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3101,7 +3164,7 @@ func (x *Write) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Write.ProtoReflect.Descriptor instead.
 func (*Write) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{42}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *Write) GetFirst() uint64 {
@@ -3134,7 +3197,7 @@ type SinkResponse struct {
 
 func (x *SinkResponse) Reset() {
 	*x = SinkResponse{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[43]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3146,7 +3209,7 @@ func (x *SinkResponse) String() string {
 func (*SinkResponse) ProtoMessage() {}
 
 func (x *SinkResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[43]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3159,7 +3222,7 @@ func (x *SinkResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SinkResponse.ProtoReflect.Descriptor instead.
 func (*SinkResponse) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{43}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *SinkResponse) GetResponse() isSinkResponse_Response {
@@ -3260,7 +3323,7 @@ type LastResponse struct {
 
 func (x *LastResponse) Reset() {
 	*x = LastResponse{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[44]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3272,7 +3335,7 @@ func (x *LastResponse) String() string {
 func (*LastResponse) ProtoMessage() {}
 
 func (x *LastResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[44]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3285,7 +3348,7 @@ func (x *LastResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LastResponse.ProtoReflect.Descriptor instead.
 func (*LastResponse) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{44}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *LastResponse) GetKnown() bool {
@@ -3324,7 +3387,7 @@ type Written struct {
 
 func (x *Written) Reset() {
 	*x = Written{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[45]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3336,7 +3399,7 @@ func (x *Written) String() string {
 func (*Written) ProtoMessage() {}
 
 func (x *Written) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[45]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3349,7 +3412,7 @@ func (x *Written) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Written.ProtoReflect.Descriptor instead.
 func (*Written) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{45}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *Written) GetError() string {
@@ -3389,7 +3452,7 @@ type Closed struct {
 
 func (x *Closed) Reset() {
 	*x = Closed{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[46]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3401,7 +3464,7 @@ func (x *Closed) String() string {
 func (*Closed) ProtoMessage() {}
 
 func (x *Closed) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[46]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3414,7 +3477,7 @@ func (x *Closed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Closed.ProtoReflect.Descriptor instead.
 func (*Closed) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{46}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *Closed) GetError() string {
@@ -3447,7 +3510,7 @@ const file_tidemark_plugin_v1_plugin_proto_rawDesc = "" +
 	"\x04hint\x18\x04 \x01(\tR\x04hint\"\x10\n" +
 	"\x0eMetricsRequest\"G\n" +
 	"\x0fMetricsResponse\x124\n" +
-	"\ametrics\x18\x01 \x03(\v2\x1a.tidemark.plugin.v1.MetricR\ametrics\"\xc2\x01\n" +
+	"\ametrics\x18\x01 \x03(\v2\x1a.tidemark.plugin.v1.MetricR\ametrics\"\xf5\x01\n" +
 	"\x06Metric\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
 	"\x04help\x18\x02 \x01(\tR\x04help\x12\x14\n" +
@@ -3456,7 +3519,11 @@ const file_tidemark_plugin_v1_plugin_proto_rawDesc = "" +
 	"\x04kind\x18\x05 \x01(\tR\x04kind\x12\x16\n" +
 	"\x06plugin\x18\x06 \x01(\tR\x06plugin\x12\x1a\n" +
 	"\bpipeline\x18\a \x01(\tR\bpipeline\x12\x1c\n" +
-	"\tcomponent\x18\b \x01(\tR\tcomponent\"\xd6\x01\n" +
+	"\tcomponent\x18\b \x01(\tR\tcomponent\x121\n" +
+	"\x06labels\x18\t \x03(\v2\x19.tidemark.plugin.v1.LabelR\x06labels\"1\n" +
+	"\x05Label\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value\"\xd6\x01\n" +
 	"\x04Open\x12\x16\n" +
 	"\x06plugin\x18\x01 \x01(\tR\x06plugin\x12\x18\n" +
 	"\aoptions\x18\x02 \x01(\fR\aoptions\x12\x1a\n" +
@@ -3667,7 +3734,7 @@ func file_tidemark_plugin_v1_plugin_proto_rawDescGZIP() []byte {
 	return file_tidemark_plugin_v1_plugin_proto_rawDescData
 }
 
-var file_tidemark_plugin_v1_plugin_proto_msgTypes = make([]protoimpl.MessageInfo, 47)
+var file_tidemark_plugin_v1_plugin_proto_msgTypes = make([]protoimpl.MessageInfo, 48)
 var file_tidemark_plugin_v1_plugin_proto_goTypes = []any{
 	(*ListRequest)(nil),       // 0: tidemark.plugin.v1.ListRequest
 	(*ListResponse)(nil),      // 1: tidemark.plugin.v1.ListResponse
@@ -3678,130 +3745,132 @@ var file_tidemark_plugin_v1_plugin_proto_goTypes = []any{
 	(*MetricsRequest)(nil),    // 6: tidemark.plugin.v1.MetricsRequest
 	(*MetricsResponse)(nil),   // 7: tidemark.plugin.v1.MetricsResponse
 	(*Metric)(nil),            // 8: tidemark.plugin.v1.Metric
-	(*Open)(nil),              // 9: tidemark.plugin.v1.Open
-	(*Opened)(nil),            // 10: tidemark.plugin.v1.Opened
-	(*SharedMemory)(nil),      // 11: tidemark.plugin.v1.SharedMemory
-	(*Placed)(nil),            // 12: tidemark.plugin.v1.Placed
-	(*Failed)(nil),            // 13: tidemark.plugin.v1.Failed
-	(*SourceRequest)(nil),     // 14: tidemark.plugin.v1.SourceRequest
-	(*SourceOpen)(nil),        // 15: tidemark.plugin.v1.SourceOpen
-	(*RestoredPartition)(nil), // 16: tidemark.plugin.v1.RestoredPartition
-	(*Ack)(nil),               // 17: tidemark.plugin.v1.Ack
-	(*Stop)(nil),              // 18: tidemark.plugin.v1.Stop
-	(*Hold)(nil),              // 19: tidemark.plugin.v1.Hold
-	(*SourceResponse)(nil),    // 20: tidemark.plugin.v1.SourceResponse
-	(*PartitionAdded)(nil),    // 21: tidemark.plugin.v1.PartitionAdded
-	(*PartitionEvent)(nil),    // 22: tidemark.plugin.v1.PartitionEvent
-	(*SourceDone)(nil),        // 23: tidemark.plugin.v1.SourceDone
-	(*AssignerRequest)(nil),   // 24: tidemark.plugin.v1.AssignerRequest
-	(*AssignerOpen)(nil),      // 25: tidemark.plugin.v1.AssignerOpen
-	(*AddPartition)(nil),      // 26: tidemark.plugin.v1.AddPartition
-	(*Tick)(nil),              // 27: tidemark.plugin.v1.Tick
-	(*Barrier)(nil),           // 28: tidemark.plugin.v1.Barrier
-	(*AssignerResponse)(nil),  // 29: tidemark.plugin.v1.AssignerResponse
-	(*Assigned)(nil),          // 30: tidemark.plugin.v1.Assigned
-	(*Ticked)(nil),            // 31: tidemark.plugin.v1.Ticked
-	(*Snapshot)(nil),          // 32: tidemark.plugin.v1.Snapshot
-	(*PartitionState)(nil),    // 33: tidemark.plugin.v1.PartitionState
-	(*TransformRequest)(nil),  // 34: tidemark.plugin.v1.TransformRequest
-	(*Windows)(nil),           // 35: tidemark.plugin.v1.Windows
-	(*Restore)(nil),           // 36: tidemark.plugin.v1.Restore
-	(*TransformResponse)(nil), // 37: tidemark.plugin.v1.TransformResponse
-	(*Transformed)(nil),       // 38: tidemark.plugin.v1.Transformed
-	(*SinkRequest)(nil),       // 39: tidemark.plugin.v1.SinkRequest
-	(*LastDelivered)(nil),     // 40: tidemark.plugin.v1.LastDelivered
-	(*Close)(nil),             // 41: tidemark.plugin.v1.Close
-	(*Write)(nil),             // 42: tidemark.plugin.v1.Write
-	(*SinkResponse)(nil),      // 43: tidemark.plugin.v1.SinkResponse
-	(*LastResponse)(nil),      // 44: tidemark.plugin.v1.LastResponse
-	(*Written)(nil),           // 45: tidemark.plugin.v1.Written
-	(*Closed)(nil),            // 46: tidemark.plugin.v1.Closed
-	(*Batch)(nil),             // 47: tidemark.plugin.v1.Batch
-	(*BadRow)(nil),            // 48: tidemark.plugin.v1.BadRow
+	(*Label)(nil),             // 9: tidemark.plugin.v1.Label
+	(*Open)(nil),              // 10: tidemark.plugin.v1.Open
+	(*Opened)(nil),            // 11: tidemark.plugin.v1.Opened
+	(*SharedMemory)(nil),      // 12: tidemark.plugin.v1.SharedMemory
+	(*Placed)(nil),            // 13: tidemark.plugin.v1.Placed
+	(*Failed)(nil),            // 14: tidemark.plugin.v1.Failed
+	(*SourceRequest)(nil),     // 15: tidemark.plugin.v1.SourceRequest
+	(*SourceOpen)(nil),        // 16: tidemark.plugin.v1.SourceOpen
+	(*RestoredPartition)(nil), // 17: tidemark.plugin.v1.RestoredPartition
+	(*Ack)(nil),               // 18: tidemark.plugin.v1.Ack
+	(*Stop)(nil),              // 19: tidemark.plugin.v1.Stop
+	(*Hold)(nil),              // 20: tidemark.plugin.v1.Hold
+	(*SourceResponse)(nil),    // 21: tidemark.plugin.v1.SourceResponse
+	(*PartitionAdded)(nil),    // 22: tidemark.plugin.v1.PartitionAdded
+	(*PartitionEvent)(nil),    // 23: tidemark.plugin.v1.PartitionEvent
+	(*SourceDone)(nil),        // 24: tidemark.plugin.v1.SourceDone
+	(*AssignerRequest)(nil),   // 25: tidemark.plugin.v1.AssignerRequest
+	(*AssignerOpen)(nil),      // 26: tidemark.plugin.v1.AssignerOpen
+	(*AddPartition)(nil),      // 27: tidemark.plugin.v1.AddPartition
+	(*Tick)(nil),              // 28: tidemark.plugin.v1.Tick
+	(*Barrier)(nil),           // 29: tidemark.plugin.v1.Barrier
+	(*AssignerResponse)(nil),  // 30: tidemark.plugin.v1.AssignerResponse
+	(*Assigned)(nil),          // 31: tidemark.plugin.v1.Assigned
+	(*Ticked)(nil),            // 32: tidemark.plugin.v1.Ticked
+	(*Snapshot)(nil),          // 33: tidemark.plugin.v1.Snapshot
+	(*PartitionState)(nil),    // 34: tidemark.plugin.v1.PartitionState
+	(*TransformRequest)(nil),  // 35: tidemark.plugin.v1.TransformRequest
+	(*Windows)(nil),           // 36: tidemark.plugin.v1.Windows
+	(*Restore)(nil),           // 37: tidemark.plugin.v1.Restore
+	(*TransformResponse)(nil), // 38: tidemark.plugin.v1.TransformResponse
+	(*Transformed)(nil),       // 39: tidemark.plugin.v1.Transformed
+	(*SinkRequest)(nil),       // 40: tidemark.plugin.v1.SinkRequest
+	(*LastDelivered)(nil),     // 41: tidemark.plugin.v1.LastDelivered
+	(*Close)(nil),             // 42: tidemark.plugin.v1.Close
+	(*Write)(nil),             // 43: tidemark.plugin.v1.Write
+	(*SinkResponse)(nil),      // 44: tidemark.plugin.v1.SinkResponse
+	(*LastResponse)(nil),      // 45: tidemark.plugin.v1.LastResponse
+	(*Written)(nil),           // 46: tidemark.plugin.v1.Written
+	(*Closed)(nil),            // 47: tidemark.plugin.v1.Closed
+	(*Batch)(nil),             // 48: tidemark.plugin.v1.Batch
+	(*BadRow)(nil),            // 49: tidemark.plugin.v1.BadRow
 }
 var file_tidemark_plugin_v1_plugin_proto_depIdxs = []int32{
 	2,  // 0: tidemark.plugin.v1.ListResponse.plugins:type_name -> tidemark.plugin.v1.Description
 	5,  // 1: tidemark.plugin.v1.CheckResponse.errors:type_name -> tidemark.plugin.v1.OptionError
 	8,  // 2: tidemark.plugin.v1.MetricsResponse.metrics:type_name -> tidemark.plugin.v1.Metric
-	11, // 3: tidemark.plugin.v1.Open.shared:type_name -> tidemark.plugin.v1.SharedMemory
-	5,  // 4: tidemark.plugin.v1.Failed.options:type_name -> tidemark.plugin.v1.OptionError
-	15, // 5: tidemark.plugin.v1.SourceRequest.open:type_name -> tidemark.plugin.v1.SourceOpen
-	17, // 6: tidemark.plugin.v1.SourceRequest.ack:type_name -> tidemark.plugin.v1.Ack
-	18, // 7: tidemark.plugin.v1.SourceRequest.stop:type_name -> tidemark.plugin.v1.Stop
-	19, // 8: tidemark.plugin.v1.SourceRequest.hold:type_name -> tidemark.plugin.v1.Hold
-	9,  // 9: tidemark.plugin.v1.SourceOpen.open:type_name -> tidemark.plugin.v1.Open
-	16, // 10: tidemark.plugin.v1.SourceOpen.restored:type_name -> tidemark.plugin.v1.RestoredPartition
-	10, // 11: tidemark.plugin.v1.SourceResponse.opened:type_name -> tidemark.plugin.v1.Opened
-	13, // 12: tidemark.plugin.v1.SourceResponse.failed:type_name -> tidemark.plugin.v1.Failed
-	47, // 13: tidemark.plugin.v1.SourceResponse.batch:type_name -> tidemark.plugin.v1.Batch
-	21, // 14: tidemark.plugin.v1.SourceResponse.added:type_name -> tidemark.plugin.v1.PartitionAdded
-	22, // 15: tidemark.plugin.v1.SourceResponse.ended:type_name -> tidemark.plugin.v1.PartitionEvent
-	22, // 16: tidemark.plugin.v1.SourceResponse.idle:type_name -> tidemark.plugin.v1.PartitionEvent
-	22, // 17: tidemark.plugin.v1.SourceResponse.busy:type_name -> tidemark.plugin.v1.PartitionEvent
-	23, // 18: tidemark.plugin.v1.SourceResponse.done:type_name -> tidemark.plugin.v1.SourceDone
-	23, // 19: tidemark.plugin.v1.SourceResponse.stopped:type_name -> tidemark.plugin.v1.SourceDone
-	12, // 20: tidemark.plugin.v1.SourceResponse.placed:type_name -> tidemark.plugin.v1.Placed
-	25, // 21: tidemark.plugin.v1.AssignerRequest.open:type_name -> tidemark.plugin.v1.AssignerOpen
-	47, // 22: tidemark.plugin.v1.AssignerRequest.rows:type_name -> tidemark.plugin.v1.Batch
-	26, // 23: tidemark.plugin.v1.AssignerRequest.add:type_name -> tidemark.plugin.v1.AddPartition
-	22, // 24: tidemark.plugin.v1.AssignerRequest.remove:type_name -> tidemark.plugin.v1.PartitionEvent
-	27, // 25: tidemark.plugin.v1.AssignerRequest.tick:type_name -> tidemark.plugin.v1.Tick
-	28, // 26: tidemark.plugin.v1.AssignerRequest.barrier:type_name -> tidemark.plugin.v1.Barrier
-	12, // 27: tidemark.plugin.v1.AssignerRequest.placed:type_name -> tidemark.plugin.v1.Placed
-	9,  // 28: tidemark.plugin.v1.AssignerOpen.open:type_name -> tidemark.plugin.v1.Open
-	10, // 29: tidemark.plugin.v1.AssignerResponse.opened:type_name -> tidemark.plugin.v1.Opened
-	13, // 30: tidemark.plugin.v1.AssignerResponse.failed:type_name -> tidemark.plugin.v1.Failed
-	30, // 31: tidemark.plugin.v1.AssignerResponse.assigned:type_name -> tidemark.plugin.v1.Assigned
-	31, // 32: tidemark.plugin.v1.AssignerResponse.ticked:type_name -> tidemark.plugin.v1.Ticked
-	32, // 33: tidemark.plugin.v1.AssignerResponse.snapshot:type_name -> tidemark.plugin.v1.Snapshot
-	12, // 34: tidemark.plugin.v1.AssignerResponse.placed:type_name -> tidemark.plugin.v1.Placed
-	48, // 35: tidemark.plugin.v1.Assigned.bad:type_name -> tidemark.plugin.v1.BadRow
-	33, // 36: tidemark.plugin.v1.Snapshot.partitions:type_name -> tidemark.plugin.v1.PartitionState
-	9,  // 37: tidemark.plugin.v1.TransformRequest.open:type_name -> tidemark.plugin.v1.Open
-	47, // 38: tidemark.plugin.v1.TransformRequest.rows:type_name -> tidemark.plugin.v1.Batch
-	28, // 39: tidemark.plugin.v1.TransformRequest.barrier:type_name -> tidemark.plugin.v1.Barrier
-	36, // 40: tidemark.plugin.v1.TransformRequest.restore:type_name -> tidemark.plugin.v1.Restore
-	35, // 41: tidemark.plugin.v1.TransformRequest.windows:type_name -> tidemark.plugin.v1.Windows
-	12, // 42: tidemark.plugin.v1.TransformRequest.placed:type_name -> tidemark.plugin.v1.Placed
-	47, // 43: tidemark.plugin.v1.Windows.windows:type_name -> tidemark.plugin.v1.Batch
-	47, // 44: tidemark.plugin.v1.Windows.records:type_name -> tidemark.plugin.v1.Batch
-	10, // 45: tidemark.plugin.v1.TransformResponse.opened:type_name -> tidemark.plugin.v1.Opened
-	13, // 46: tidemark.plugin.v1.TransformResponse.failed:type_name -> tidemark.plugin.v1.Failed
-	38, // 47: tidemark.plugin.v1.TransformResponse.transformed:type_name -> tidemark.plugin.v1.Transformed
-	32, // 48: tidemark.plugin.v1.TransformResponse.snapshot:type_name -> tidemark.plugin.v1.Snapshot
-	12, // 49: tidemark.plugin.v1.TransformResponse.placed:type_name -> tidemark.plugin.v1.Placed
-	47, // 50: tidemark.plugin.v1.Transformed.rows:type_name -> tidemark.plugin.v1.Batch
-	48, // 51: tidemark.plugin.v1.Transformed.bad:type_name -> tidemark.plugin.v1.BadRow
-	9,  // 52: tidemark.plugin.v1.SinkRequest.open:type_name -> tidemark.plugin.v1.Open
-	40, // 53: tidemark.plugin.v1.SinkRequest.last:type_name -> tidemark.plugin.v1.LastDelivered
-	42, // 54: tidemark.plugin.v1.SinkRequest.write:type_name -> tidemark.plugin.v1.Write
-	41, // 55: tidemark.plugin.v1.SinkRequest.close:type_name -> tidemark.plugin.v1.Close
-	47, // 56: tidemark.plugin.v1.Write.rows:type_name -> tidemark.plugin.v1.Batch
-	10, // 57: tidemark.plugin.v1.SinkResponse.opened:type_name -> tidemark.plugin.v1.Opened
-	13, // 58: tidemark.plugin.v1.SinkResponse.failed:type_name -> tidemark.plugin.v1.Failed
-	44, // 59: tidemark.plugin.v1.SinkResponse.last:type_name -> tidemark.plugin.v1.LastResponse
-	45, // 60: tidemark.plugin.v1.SinkResponse.written:type_name -> tidemark.plugin.v1.Written
-	46, // 61: tidemark.plugin.v1.SinkResponse.closed:type_name -> tidemark.plugin.v1.Closed
-	48, // 62: tidemark.plugin.v1.Written.refused:type_name -> tidemark.plugin.v1.BadRow
-	0,  // 63: tidemark.plugin.v1.Plugin.List:input_type -> tidemark.plugin.v1.ListRequest
-	3,  // 64: tidemark.plugin.v1.Plugin.Check:input_type -> tidemark.plugin.v1.CheckRequest
-	6,  // 65: tidemark.plugin.v1.Plugin.Metrics:input_type -> tidemark.plugin.v1.MetricsRequest
-	14, // 66: tidemark.plugin.v1.Source.Run:input_type -> tidemark.plugin.v1.SourceRequest
-	24, // 67: tidemark.plugin.v1.Assigner.Assign:input_type -> tidemark.plugin.v1.AssignerRequest
-	34, // 68: tidemark.plugin.v1.Transform.Process:input_type -> tidemark.plugin.v1.TransformRequest
-	39, // 69: tidemark.plugin.v1.Sink.Deliver:input_type -> tidemark.plugin.v1.SinkRequest
-	1,  // 70: tidemark.plugin.v1.Plugin.List:output_type -> tidemark.plugin.v1.ListResponse
-	4,  // 71: tidemark.plugin.v1.Plugin.Check:output_type -> tidemark.plugin.v1.CheckResponse
-	7,  // 72: tidemark.plugin.v1.Plugin.Metrics:output_type -> tidemark.plugin.v1.MetricsResponse
-	20, // 73: tidemark.plugin.v1.Source.Run:output_type -> tidemark.plugin.v1.SourceResponse
-	29, // 74: tidemark.plugin.v1.Assigner.Assign:output_type -> tidemark.plugin.v1.AssignerResponse
-	37, // 75: tidemark.plugin.v1.Transform.Process:output_type -> tidemark.plugin.v1.TransformResponse
-	43, // 76: tidemark.plugin.v1.Sink.Deliver:output_type -> tidemark.plugin.v1.SinkResponse
-	70, // [70:77] is the sub-list for method output_type
-	63, // [63:70] is the sub-list for method input_type
-	63, // [63:63] is the sub-list for extension type_name
-	63, // [63:63] is the sub-list for extension extendee
-	0,  // [0:63] is the sub-list for field type_name
+	9,  // 3: tidemark.plugin.v1.Metric.labels:type_name -> tidemark.plugin.v1.Label
+	12, // 4: tidemark.plugin.v1.Open.shared:type_name -> tidemark.plugin.v1.SharedMemory
+	5,  // 5: tidemark.plugin.v1.Failed.options:type_name -> tidemark.plugin.v1.OptionError
+	16, // 6: tidemark.plugin.v1.SourceRequest.open:type_name -> tidemark.plugin.v1.SourceOpen
+	18, // 7: tidemark.plugin.v1.SourceRequest.ack:type_name -> tidemark.plugin.v1.Ack
+	19, // 8: tidemark.plugin.v1.SourceRequest.stop:type_name -> tidemark.plugin.v1.Stop
+	20, // 9: tidemark.plugin.v1.SourceRequest.hold:type_name -> tidemark.plugin.v1.Hold
+	10, // 10: tidemark.plugin.v1.SourceOpen.open:type_name -> tidemark.plugin.v1.Open
+	17, // 11: tidemark.plugin.v1.SourceOpen.restored:type_name -> tidemark.plugin.v1.RestoredPartition
+	11, // 12: tidemark.plugin.v1.SourceResponse.opened:type_name -> tidemark.plugin.v1.Opened
+	14, // 13: tidemark.plugin.v1.SourceResponse.failed:type_name -> tidemark.plugin.v1.Failed
+	48, // 14: tidemark.plugin.v1.SourceResponse.batch:type_name -> tidemark.plugin.v1.Batch
+	22, // 15: tidemark.plugin.v1.SourceResponse.added:type_name -> tidemark.plugin.v1.PartitionAdded
+	23, // 16: tidemark.plugin.v1.SourceResponse.ended:type_name -> tidemark.plugin.v1.PartitionEvent
+	23, // 17: tidemark.plugin.v1.SourceResponse.idle:type_name -> tidemark.plugin.v1.PartitionEvent
+	23, // 18: tidemark.plugin.v1.SourceResponse.busy:type_name -> tidemark.plugin.v1.PartitionEvent
+	24, // 19: tidemark.plugin.v1.SourceResponse.done:type_name -> tidemark.plugin.v1.SourceDone
+	24, // 20: tidemark.plugin.v1.SourceResponse.stopped:type_name -> tidemark.plugin.v1.SourceDone
+	13, // 21: tidemark.plugin.v1.SourceResponse.placed:type_name -> tidemark.plugin.v1.Placed
+	26, // 22: tidemark.plugin.v1.AssignerRequest.open:type_name -> tidemark.plugin.v1.AssignerOpen
+	48, // 23: tidemark.plugin.v1.AssignerRequest.rows:type_name -> tidemark.plugin.v1.Batch
+	27, // 24: tidemark.plugin.v1.AssignerRequest.add:type_name -> tidemark.plugin.v1.AddPartition
+	23, // 25: tidemark.plugin.v1.AssignerRequest.remove:type_name -> tidemark.plugin.v1.PartitionEvent
+	28, // 26: tidemark.plugin.v1.AssignerRequest.tick:type_name -> tidemark.plugin.v1.Tick
+	29, // 27: tidemark.plugin.v1.AssignerRequest.barrier:type_name -> tidemark.plugin.v1.Barrier
+	13, // 28: tidemark.plugin.v1.AssignerRequest.placed:type_name -> tidemark.plugin.v1.Placed
+	10, // 29: tidemark.plugin.v1.AssignerOpen.open:type_name -> tidemark.plugin.v1.Open
+	11, // 30: tidemark.plugin.v1.AssignerResponse.opened:type_name -> tidemark.plugin.v1.Opened
+	14, // 31: tidemark.plugin.v1.AssignerResponse.failed:type_name -> tidemark.plugin.v1.Failed
+	31, // 32: tidemark.plugin.v1.AssignerResponse.assigned:type_name -> tidemark.plugin.v1.Assigned
+	32, // 33: tidemark.plugin.v1.AssignerResponse.ticked:type_name -> tidemark.plugin.v1.Ticked
+	33, // 34: tidemark.plugin.v1.AssignerResponse.snapshot:type_name -> tidemark.plugin.v1.Snapshot
+	13, // 35: tidemark.plugin.v1.AssignerResponse.placed:type_name -> tidemark.plugin.v1.Placed
+	49, // 36: tidemark.plugin.v1.Assigned.bad:type_name -> tidemark.plugin.v1.BadRow
+	34, // 37: tidemark.plugin.v1.Snapshot.partitions:type_name -> tidemark.plugin.v1.PartitionState
+	10, // 38: tidemark.plugin.v1.TransformRequest.open:type_name -> tidemark.plugin.v1.Open
+	48, // 39: tidemark.plugin.v1.TransformRequest.rows:type_name -> tidemark.plugin.v1.Batch
+	29, // 40: tidemark.plugin.v1.TransformRequest.barrier:type_name -> tidemark.plugin.v1.Barrier
+	37, // 41: tidemark.plugin.v1.TransformRequest.restore:type_name -> tidemark.plugin.v1.Restore
+	36, // 42: tidemark.plugin.v1.TransformRequest.windows:type_name -> tidemark.plugin.v1.Windows
+	13, // 43: tidemark.plugin.v1.TransformRequest.placed:type_name -> tidemark.plugin.v1.Placed
+	48, // 44: tidemark.plugin.v1.Windows.windows:type_name -> tidemark.plugin.v1.Batch
+	48, // 45: tidemark.plugin.v1.Windows.records:type_name -> tidemark.plugin.v1.Batch
+	11, // 46: tidemark.plugin.v1.TransformResponse.opened:type_name -> tidemark.plugin.v1.Opened
+	14, // 47: tidemark.plugin.v1.TransformResponse.failed:type_name -> tidemark.plugin.v1.Failed
+	39, // 48: tidemark.plugin.v1.TransformResponse.transformed:type_name -> tidemark.plugin.v1.Transformed
+	33, // 49: tidemark.plugin.v1.TransformResponse.snapshot:type_name -> tidemark.plugin.v1.Snapshot
+	13, // 50: tidemark.plugin.v1.TransformResponse.placed:type_name -> tidemark.plugin.v1.Placed
+	48, // 51: tidemark.plugin.v1.Transformed.rows:type_name -> tidemark.plugin.v1.Batch
+	49, // 52: tidemark.plugin.v1.Transformed.bad:type_name -> tidemark.plugin.v1.BadRow
+	10, // 53: tidemark.plugin.v1.SinkRequest.open:type_name -> tidemark.plugin.v1.Open
+	41, // 54: tidemark.plugin.v1.SinkRequest.last:type_name -> tidemark.plugin.v1.LastDelivered
+	43, // 55: tidemark.plugin.v1.SinkRequest.write:type_name -> tidemark.plugin.v1.Write
+	42, // 56: tidemark.plugin.v1.SinkRequest.close:type_name -> tidemark.plugin.v1.Close
+	48, // 57: tidemark.plugin.v1.Write.rows:type_name -> tidemark.plugin.v1.Batch
+	11, // 58: tidemark.plugin.v1.SinkResponse.opened:type_name -> tidemark.plugin.v1.Opened
+	14, // 59: tidemark.plugin.v1.SinkResponse.failed:type_name -> tidemark.plugin.v1.Failed
+	45, // 60: tidemark.plugin.v1.SinkResponse.last:type_name -> tidemark.plugin.v1.LastResponse
+	46, // 61: tidemark.plugin.v1.SinkResponse.written:type_name -> tidemark.plugin.v1.Written
+	47, // 62: tidemark.plugin.v1.SinkResponse.closed:type_name -> tidemark.plugin.v1.Closed
+	49, // 63: tidemark.plugin.v1.Written.refused:type_name -> tidemark.plugin.v1.BadRow
+	0,  // 64: tidemark.plugin.v1.Plugin.List:input_type -> tidemark.plugin.v1.ListRequest
+	3,  // 65: tidemark.plugin.v1.Plugin.Check:input_type -> tidemark.plugin.v1.CheckRequest
+	6,  // 66: tidemark.plugin.v1.Plugin.Metrics:input_type -> tidemark.plugin.v1.MetricsRequest
+	15, // 67: tidemark.plugin.v1.Source.Run:input_type -> tidemark.plugin.v1.SourceRequest
+	25, // 68: tidemark.plugin.v1.Assigner.Assign:input_type -> tidemark.plugin.v1.AssignerRequest
+	35, // 69: tidemark.plugin.v1.Transform.Process:input_type -> tidemark.plugin.v1.TransformRequest
+	40, // 70: tidemark.plugin.v1.Sink.Deliver:input_type -> tidemark.plugin.v1.SinkRequest
+	1,  // 71: tidemark.plugin.v1.Plugin.List:output_type -> tidemark.plugin.v1.ListResponse
+	4,  // 72: tidemark.plugin.v1.Plugin.Check:output_type -> tidemark.plugin.v1.CheckResponse
+	7,  // 73: tidemark.plugin.v1.Plugin.Metrics:output_type -> tidemark.plugin.v1.MetricsResponse
+	21, // 74: tidemark.plugin.v1.Source.Run:output_type -> tidemark.plugin.v1.SourceResponse
+	30, // 75: tidemark.plugin.v1.Assigner.Assign:output_type -> tidemark.plugin.v1.AssignerResponse
+	38, // 76: tidemark.plugin.v1.Transform.Process:output_type -> tidemark.plugin.v1.TransformResponse
+	44, // 77: tidemark.plugin.v1.Sink.Deliver:output_type -> tidemark.plugin.v1.SinkResponse
+	71, // [71:78] is the sub-list for method output_type
+	64, // [64:71] is the sub-list for method input_type
+	64, // [64:64] is the sub-list for extension type_name
+	64, // [64:64] is the sub-list for extension extendee
+	0,  // [0:64] is the sub-list for field type_name
 }
 
 func init() { file_tidemark_plugin_v1_plugin_proto_init() }
@@ -3810,14 +3879,14 @@ func file_tidemark_plugin_v1_plugin_proto_init() {
 		return
 	}
 	file_tidemark_plugin_v1_batch_proto_init()
-	file_tidemark_plugin_v1_plugin_proto_msgTypes[14].OneofWrappers = []any{
+	file_tidemark_plugin_v1_plugin_proto_msgTypes[15].OneofWrappers = []any{
 		(*SourceRequest_Open)(nil),
 		(*SourceRequest_Credit)(nil),
 		(*SourceRequest_Ack)(nil),
 		(*SourceRequest_Stop)(nil),
 		(*SourceRequest_Hold)(nil),
 	}
-	file_tidemark_plugin_v1_plugin_proto_msgTypes[20].OneofWrappers = []any{
+	file_tidemark_plugin_v1_plugin_proto_msgTypes[21].OneofWrappers = []any{
 		(*SourceResponse_Opened)(nil),
 		(*SourceResponse_Failed)(nil),
 		(*SourceResponse_Batch)(nil),
@@ -3829,7 +3898,7 @@ func file_tidemark_plugin_v1_plugin_proto_init() {
 		(*SourceResponse_Stopped)(nil),
 		(*SourceResponse_Placed)(nil),
 	}
-	file_tidemark_plugin_v1_plugin_proto_msgTypes[24].OneofWrappers = []any{
+	file_tidemark_plugin_v1_plugin_proto_msgTypes[25].OneofWrappers = []any{
 		(*AssignerRequest_Open)(nil),
 		(*AssignerRequest_Rows)(nil),
 		(*AssignerRequest_Add)(nil),
@@ -3838,7 +3907,7 @@ func file_tidemark_plugin_v1_plugin_proto_init() {
 		(*AssignerRequest_Barrier)(nil),
 		(*AssignerRequest_Placed)(nil),
 	}
-	file_tidemark_plugin_v1_plugin_proto_msgTypes[29].OneofWrappers = []any{
+	file_tidemark_plugin_v1_plugin_proto_msgTypes[30].OneofWrappers = []any{
 		(*AssignerResponse_Opened)(nil),
 		(*AssignerResponse_Failed)(nil),
 		(*AssignerResponse_Assigned)(nil),
@@ -3846,7 +3915,7 @@ func file_tidemark_plugin_v1_plugin_proto_init() {
 		(*AssignerResponse_Snapshot)(nil),
 		(*AssignerResponse_Placed)(nil),
 	}
-	file_tidemark_plugin_v1_plugin_proto_msgTypes[34].OneofWrappers = []any{
+	file_tidemark_plugin_v1_plugin_proto_msgTypes[35].OneofWrappers = []any{
 		(*TransformRequest_Open)(nil),
 		(*TransformRequest_Rows)(nil),
 		(*TransformRequest_Barrier)(nil),
@@ -3854,20 +3923,20 @@ func file_tidemark_plugin_v1_plugin_proto_init() {
 		(*TransformRequest_Windows)(nil),
 		(*TransformRequest_Placed)(nil),
 	}
-	file_tidemark_plugin_v1_plugin_proto_msgTypes[37].OneofWrappers = []any{
+	file_tidemark_plugin_v1_plugin_proto_msgTypes[38].OneofWrappers = []any{
 		(*TransformResponse_Opened)(nil),
 		(*TransformResponse_Failed)(nil),
 		(*TransformResponse_Transformed)(nil),
 		(*TransformResponse_Snapshot)(nil),
 		(*TransformResponse_Placed)(nil),
 	}
-	file_tidemark_plugin_v1_plugin_proto_msgTypes[39].OneofWrappers = []any{
+	file_tidemark_plugin_v1_plugin_proto_msgTypes[40].OneofWrappers = []any{
 		(*SinkRequest_Open)(nil),
 		(*SinkRequest_Last)(nil),
 		(*SinkRequest_Write)(nil),
 		(*SinkRequest_Close)(nil),
 	}
-	file_tidemark_plugin_v1_plugin_proto_msgTypes[43].OneofWrappers = []any{
+	file_tidemark_plugin_v1_plugin_proto_msgTypes[44].OneofWrappers = []any{
 		(*SinkResponse_Opened)(nil),
 		(*SinkResponse_Failed)(nil),
 		(*SinkResponse_Last)(nil),
@@ -3880,7 +3949,7 @@ func file_tidemark_plugin_v1_plugin_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_tidemark_plugin_v1_plugin_proto_rawDesc), len(file_tidemark_plugin_v1_plugin_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   47,
+			NumMessages:   48,
 			NumExtensions: 0,
 			NumServices:   5,
 		},
