@@ -252,7 +252,11 @@ func (p *Pipeline) attempt(ctx context.Context) (State, error) {
 	if err != nil {
 		return Failed, err
 	}
-	defer a.close()
+	defer func() {
+		if err := a.close(); err != nil { // nothing of what was committed depends on it
+			p.set.Log.Warn("the pipeline was not taken down in order", "error", err)
+		}
+	}()
 	p.mu.Lock()
 	p.current = a
 	p.mu.Unlock()

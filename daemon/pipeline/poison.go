@@ -43,7 +43,8 @@ type ward struct {
 	alone    recordID // with which the plugin failed last, if it had only one
 	times    int      // and how often in a row
 	convicts map[recordID]*verdict
-	found    int // how many there were in all
+	found    int  // how many there were in all
+	kept     bool // the store holds something of this, see poison_kept.go
 }
 
 // recordID is a hash over a record and its place.
@@ -56,6 +57,9 @@ type verdict struct {
 	barrier uint64 // the first one behind the refusal, or 0
 }
 
+// done says that the record's letter is in the commit of a barrier.
+func (v *verdict) done(barrier uint64) bool { return v.barrier != 0 && v.barrier <= barrier }
+
 // poisonCode is the code of records that end a plugin again and again.
 const poisonCode = "poison"
 
@@ -66,6 +70,7 @@ func (a *attempt) ward(what string, positions bool) *ward {
 	w := a.p.wards[what]
 	if w == nil {
 		w = &ward{what: what, positions: positions, log: a.p.set.Log, landed: make(chan struct{}, 1), convicts: map[recordID]*verdict{}}
+		w.recall(a.store)
 		if a.p.wards == nil {
 			a.p.wards = map[string]*ward{}
 		}
@@ -238,7 +243,7 @@ func (w *ward) committed(barrier uint64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for id, v := range w.convicts {
-		if v.barrier != 0 && v.barrier <= barrier {
+		if v.done(barrier) {
 			delete(w.convicts, id)
 		}
 	}

@@ -3,6 +3,7 @@ package pipeline_test
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -11,6 +12,8 @@ import (
 
 	"github.com/tidemark-stream/tidemark/daemon/pipeline"
 	"github.com/tidemark-stream/tidemark/sdk"
+	"github.com/tidemark-stream/tidemark/state"
+	"github.com/tidemark-stream/tidemark/state/keys"
 )
 
 // frail are plugins that panic at some records, as often as they meet them, and now and then at a call that has nothing to do with the
@@ -161,5 +164,68 @@ max_backoff = "2ms"
 				})
 			}
 		}
+	}
+}
+
+// Each life of the pipeline ends with its first failure. What one has found out the next one knows.
+func TestTheSearchForPoisonGoesOnInTheNextLife(t *testing.T) {
+	for _, kind := range []string{"assigner", "transform"} {
+		f := &frail{poison: map[int64]bool{555: true, 901: true}, met: map[int64]int{}}
+		r := newRig(t,
+			sdk.NewPeriodicAssigner("frail", "", func(struct{}) (sdk.PeriodicAssigner[pair], error) { return &frailAssigner{frail: f}, nil }),
+			sdk.NewTransform("frail", "", func(struct{}) (sdk.Transform[pair, pair], error) { return frailTransform{f}, nil }))
+		var lines []string
+		for i := range 1000 {
+			lines = append(lines, fmt.Sprintf("user%d %d", i%3, i))
+		}
+		assigner, step, input := "assigner = \"frail\"", "", "s"
+		if kind == "transform" {
+			assigner, input = "", "t"
+			step = "[transforms.t]\ntype = \"plugin\"\nplugin = \"frail\"\nisolation = \"none\"\ninputs = [\"s\"]\n"
+		}
+		text := fmt.Sprintf(`
+[pipeline]
+batch_rows = 64
+[sources.s]
+plugin = "file"
+path = %q
+decode = { format = "delimited", fields = ["user", "ts:int"] }
+[sources.s.time]
+timestamp = "ts"
+unit = "s"
+%s
+%s
+[sinks.out]
+plugin = "capture"
+inputs = [%q]
+format = "text"
+template = "{{.ts}}"
+[sinks.refused]
+plugin = "capture"
+as = "refused"
+inputs = ["%s.errors"]
+format = "text"
+template = "{{.reason}} {{.raw}}"
+[checkpoint]
+interval = "2ms"
+min_interval = "0s"
+[restart]
+max_attempts = 1
+`, r.file("in", lines...), assigner, step, input, input)
+		lives := 0
+		for ; lives < 12; lives++ {
+			if r.pipeline(text).Run(context.Background()) == nil {
+				break
+			}
+		}
+		require.Less(t, lives, 12, "%s: the poison is never found", kind)
+		require.Equal(t, []string{"poison user0 555", "poison user1 901"}, r.got("refused"), kind)
+		require.Len(t, r.got("out"), 998, kind)
+
+		// The search has left nothing behind.
+		store, err := state.Open(filepath.Join(r.state, pipeline.StateFolder), state.Options{ReadOnly: true})
+		require.NoError(t, err)
+		require.NoError(t, store.ScanMeta(keys.Name(nil).Text("poison"), func(name, _ []byte) error { return fmt.Errorf("left behind: %q", name) }))
+		require.NoError(t, store.Close())
 	}
 }

@@ -44,6 +44,7 @@ func (a *attempt) openState(ctx context.Context) error {
 	a.store = store
 	a.onClose(store.Close)
 	a.onClose(a.visitors.leave) // before the store closes
+	a.onClose(a.keepWards)
 	failpoint.Hit(failpoint.RecoverOpened)
 	a.log, a.restored, err = checkpoint.Open(checkpoint.Settings{Store: store, Clock: a.p.set.Clock, Full: a.diskFull})
 	if err != nil {
@@ -260,6 +261,9 @@ func (a *attempt) commit(ctx context.Context, c *cut) error {
 	}
 	if c.letters != nil {
 		out.Parts = append(out.Parts, c.letters)
+	}
+	for _, w := range a.wards {
+		out.Parts = append(out.Parts, wardPart{w, c.barrier})
 	}
 	for _, l := range a.lanes {
 		if l.journal != nil {
