@@ -38,8 +38,11 @@ type sourceRun struct {
 	next  uint32                // the number of the next partition
 	holds chan struct{}         // closed, and replaced, when a partition is held or goes on
 
-	acks      chan ack // nil: the source is no Acker
-	ackFailed atomic.Pointer[error]
+	acks    chan ack   // nil: the source is no Acker
+	refused []refusals // to be told before the next acknowledgement; under mu
+
+	takesRefusals bool
+	ackFailed     atomic.Pointer[error]
 
 	failure error // why the run ended; set before events is closed
 }
@@ -77,6 +80,7 @@ func newSourceRun(name string, o wire.SourceOpen) *sourceRun {
 
 // start runs the source until it ends.
 func (r *sourceRun) start(run func(ctx context.Context) error, acker Acker) {
+	_, r.takesRefusals = acker.(RefusalTaker)
 	if acker != nil {
 		r.acks = make(chan ack, ackBacklog)
 		r.wg.Go(func() {
@@ -84,6 +88,7 @@ func (r *sourceRun) start(run func(ctx context.Context) error, acker Acker) {
 				select {
 				case a := <-r.acks:
 					err := protect(func() error {
+						r.tellRefused(acker)
 						acker.Ack(a.partition, a.position)
 						return nil
 					})

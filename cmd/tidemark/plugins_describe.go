@@ -150,6 +150,9 @@ func (d described) facts() (out [][2]string) {
 		if d.HoldsPartitions {
 			add("max_drift", "keeps its partitions together")
 		}
+		if d.TakesRefusals {
+			add("refused records", "are told to it, so that it can answer whoever sent them")
+		}
 		if d.Stdin {
 			add("reads", "the standard input of tidemark")
 		}

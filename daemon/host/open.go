@@ -95,6 +95,14 @@ func (s *openSource) Hold(partition uint32, held bool) error {
 	return nil
 }
 
+// Refused implements wire.Refuser likewise.
+func (s *openSource) Refused(partition uint32, refused []wire.Refusal) error {
+	if r, ok := s.Source.(wire.Refuser); ok {
+		return r.Refused(partition, refused)
+	}
+	return nil
+}
+
 func (s *openSource) Close() error {
 	err := s.Source.Close()
 	s.drop()

@@ -451,6 +451,7 @@ func (a *attempt) makeLane(ctx context.Context, number uint32, s *plan.Source, a
 	}
 	l := newLane(c)
 	l.keepTogether(s.HoldsPartitions)
+	l.gathers(s.TakesRefusals)
 	return l, nil
 }
 

@@ -107,6 +107,8 @@ type lane struct {
 	gone       map[string]partitionState // partitions of an earlier run that have not come back, and ended ones
 	journalAt  uint64                    // the record of the journal that emit has come to
 	ended      []uint32                  // partitions that have ended since the last barrier
+	gathering  bool                      // the source wants to know what was refused
+	refusals   []partRefusals            // since the last barrier
 
 	latenessMu sync.Mutex // the sketch is read by whoever asks for a summary
 
@@ -161,9 +163,10 @@ type laneSnapshot struct {
 	partitions map[string]partitionState
 	watermark  int64
 	guard      []byte
-	acks       []ack    // what to tell the source when the checkpoint is committed
-	journalAt  uint64   // the record of the journal that it holds, for sources that have one
-	ended      []uint32 // partitions of which nothing is on its way any more once it is committed
+	acks       []ack          // what to tell the source when the checkpoint is committed
+	journalAt  uint64         // the record of the journal that it holds, for sources that have one
+	ended      []uint32       // partitions of which nothing is on its way any more once it is committed
+	refusals   []partRefusals // to be told before acks, where the source wants to know
 }
 
 type ack struct {

@@ -108,6 +108,7 @@ func (l *lane) emitBatch(it *item) error {
 		if err := l.letters.refused(b); err != nil {
 			return err
 		}
+		l.gather(it.partition, b)
 	}
 	l.counts.Out.Add(int64(b.Alive()))
 	for _, p := range it.out {
@@ -126,6 +127,7 @@ func (l *lane) snapshot(it *item) laneSnapshot {
 		s.partitions[name] = p
 	}
 	s.ended, l.ended = l.ended, nil
+	s.refusals, l.refusals = l.refusals, nil
 	if l.journal != nil {
 		s.partitions[journalPartition] = partitionState{position: journalPosition(l.journalAt, 0), watermark: batch.NoWatermark}
 		s.journalAt = l.journalAt

@@ -293,6 +293,9 @@ func (a *attempt) commit(ctx context.Context, c *cut) error {
 	failpoint.Hit(failpoint.CommitTold)
 	for _, l := range a.lanes { // I3: only now
 		a.places.forget(l.number, c.lanes[l.name].ended)
+		if err := l.tellRefused(c.lanes[l.name].refusals); err != nil && a.ctx.Err() == nil {
+			return fmt.Errorf("source %s: %w", l.name, err)
+		}
 		if l.journal != nil {
 			if err := l.journal.committed(c.lanes[l.name].journalAt); err != nil {
 				return fmt.Errorf("source %s: %w", l.name, err)

@@ -124,9 +124,11 @@ type Source struct {
 	Journal   config.Journal
 	// Journaled says that what the source brings is written to a journal before it is processed, because it cannot be asked for it again.
 	Journaled bool
-
 	// HoldsPartitions says that max_drift keeps single partitions of the source together, because its plugin can leave them alone.
 	HoldsPartitions bool
+	// TakesRefusals says that the source is told which of its records were refused.
+	TakesRefusals bool
+
 	Rule      TimeRule
 	Timestamp *Column // what is parsed as the event time; nil when the source or the assigner gives timestamps by itself
 	TimeUnit  TimeUnit

@@ -22,6 +22,7 @@ func (b *builder) source(c *config.Source) {
 	s.Plugin = plugin
 	s.Journaled = found && (d.NotReplayable || c.Journal.Set) && len(d.Output) == 0
 	s.HoldsPartitions = found && d.HoldsPartitions
+	s.TakesRefusals = found && d.TakesRefusals
 	if !found {
 		b.broken[c.Name] = true
 	}

@@ -130,6 +130,25 @@ func (s *sourceClient) Hold(partition uint32, held bool) error {
 	return s.tell(&pluginv1.SourceRequest{Request: &pluginv1.SourceRequest_Hold{Hold: &pluginv1.Hold{Partition: partition, Held: held}}})
 }
 
+// Refused implements Refuser. Messages have a limit of size, so many refusals go in several.
+func (s *sourceClient) Refused(partition uint32, refused []Refusal) error {
+	for len(refused) > 0 {
+		w := &pluginv1.Refused{Partition: partition}
+		for bytes := 0; len(refused) > 0 && bytes < refusedBytes; refused = refused[1:] {
+			r := refused[0]
+			w.Records = append(w.Records, &pluginv1.Refusal{Record: r.Record, Code: r.Code, Message: r.Message})
+			bytes += len(r.Code) + len(r.Message) + 16
+		}
+		if err := s.tell(&pluginv1.SourceRequest{Request: &pluginv1.SourceRequest_Refused{Refused: w}}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// refusedBytes is about how large a message about refused records becomes.
+const refusedBytes = 64 << 10
+
 func (s *sourceClient) Stop() error {
 	return s.tell(&pluginv1.SourceRequest{Request: &pluginv1.SourceRequest_Stop{Stop: &pluginv1.Stop{}}})
 }

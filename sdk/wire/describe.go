@@ -63,6 +63,8 @@ type Description struct {
 	// HoldsPartitions says that a source can leave single partitions alone while it goes on with the others, see [Holder]. The daemon then keeps
 	// its partitions together where the pipeline says max_drift.
 	HoldsPartitions bool `json:"holds_partitions,omitempty"`
+	// TakesRefusals says that a source wants to know which of its records the pipeline has refused, see [Refuser].
+	TakesRefusals bool `json:"takes_refusals,omitempty"`
 	// InDaemon says that the plugin only makes sense inside the daemon's process, such as one that writes to its standard output.
 	InDaemon bool `json:"in_daemon,omitempty"`
 	// Stdin says that the plugin reads the daemon's standard input.

@@ -76,6 +76,14 @@ func receiveSource(stream sourceStream, source Source, credit chan<- uint32) err
 			if h, ok := source.(Holder); ok {
 				err = h.Hold(request.GetHold().GetPartition(), request.GetHold().GetHeld())
 			}
+		case request.GetRefused() != nil:
+			if r, ok := source.(Refuser); ok {
+				var refused []Refusal
+				for _, x := range request.GetRefused().GetRecords() {
+					refused = append(refused, Refusal{x.GetRecord(), x.GetCode(), x.GetMessage()})
+				}
+				err = r.Refused(request.GetRefused().GetPartition(), refused)
+			}
 		case request.GetStop() != nil:
 			err = source.Stop()
 		}

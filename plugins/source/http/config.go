@@ -16,9 +16,9 @@ type Config struct {
 	Listen        string        `name:"listen" required:"true" help:"host:port to listen on, for instance \"127.0.0.1:8080\""`
 	Path          string        `name:"path" default:"/" help:"the path that takes records; others are not found"`
 	Token         string        `name:"token" help:"a secret that requests have to bring: Authorization: Bearer …"`
-	Answer        string        `name:"answer" default:"committed" enum:"committed,received" help:"when a request is answered: committed = its records are safe; received = at once, and a crash may lose them"`
+	Answer        string        `name:"answer" default:"committed" enum:"committed,received" help:"when a request is answered: committed = its records are safe, and the answer says of each that the pipeline has refused why; received = at once, and a crash may lose them"`
 	AnswerTimeout time.Duration `name:"answer_timeout" default:"30s" help:"with answer = \"committed\": a request that is not committed by then is answered with 503"`
-	Check         string        `name:"check" default:"auto" enum:"auto,json,none" help:"json: lines that are no JSON are refused in the answer; none: they are found when they are decoded, behind the answer; auto: json where the pipeline decodes JSON"`
+	Check         string        `name:"check" default:"auto" enum:"auto,json,none" help:"json: lines that are no JSON are refused before they go to the pipeline; none: by the pipeline alone, which an answer at once does not wait for; auto: json where the pipeline decodes JSON"`
 	MaxBody       sdk.Size      `name:"max_body" default:"10MiB" help:"largest body, after unpacking"`
 	MaxWaiting    int           `name:"max_waiting" default:"64" help:"requests that may wait for the pipeline; more are answered with 429"`
 	TLS           TLS           `name:"tls" help:"encrypts the connections"`
@@ -67,5 +67,5 @@ func (c *Config) tls() (*tls.Config, error) {
 // Plugin is the source.
 func Plugin() sdk.Plugin {
 	return sdk.NewSource("http", "takes records that are sent with POST",
-		func(c Config) (sdk.Source[[]byte], error) { return newSource(c), nil }, sdk.NotReplayable())
+		func(c Config) (sdk.Source[[]byte], error) { return newSource(c), nil }, sdk.NotReplayable(), sdk.TakesRefusals())
 }

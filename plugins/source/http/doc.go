@@ -3,8 +3,10 @@
 // A request is answered when its records are safe, that is, when the checkpoint that holds them has been committed; after a
 // failure the client sends again what was not answered. A request whose answer was lost counts twice then, wholly or in part, because the
 // journal or the commit may have it already; a dedup step over an id of the records mends that. The answer says how many records were taken, and which were not and
-// why: over-long ones, and, where the pipeline decodes JSON, those that are none. Whether a record's fields have their types and its time
-// makes sense is found out behind the answer; such a record is an accepted one that goes to the errors port. While the pipeline cannot take more the answer is 429 with Retry-After; nothing is dropped in silence.
+// why: over-long ones, those that cannot be decoded, whose fields do not have their types or whose time makes no sense. These go to the errors
+// port, too. What is refused by a later step, or comes late, was taken. With answer = "received", and where the journal is written to the disk
+// record by record ([journal] sync = "always"), the answer does not wait for the pipeline, and knows over-long records and those that are
+// no JSON only. While the pipeline cannot take more the answer is 429 with Retry-After; nothing is dropped in silence.
 //
 //	POST / HTTP/1.1
 //	Content-Type: application/x-ndjson
@@ -14,6 +16,8 @@
 //
 //	HTTP/1.1 200 OK
 //	{"accepted":2,"rejected":[]}
+//
+// A request of which nothing was taken is answered with 400.
 //
 // With Content-Type application/json the body is one JSON value or several, and the elements of an array are records of their own. Bodies
 // may be compressed (Content-Encoding gzip or zstd). All records are one partition, in the order in which the requests were taken.

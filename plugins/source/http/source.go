@@ -44,9 +44,12 @@ type job struct {
 	number  int64         // of the source behind its last record
 	sent    chan struct{} // closed when the pipeline has it
 	safe    chan struct{} // closed when the commit has it
+
+	spans   []span    // of batches, set before they are sent
+	refused []refusal // by the pipeline; complete when safe is closed
 }
 
-var _ sdk.Acker = (*source)(nil)
+var _ sdk.RefusalTaker = (*source)(nil)
 
 func newSource(c Config) *source {
 	c.Gauge(sdk.Listening, "the port is open", 0)
@@ -121,9 +124,15 @@ func (s *source) send(part *sdk.Partition[[]byte], j *job) error {
 		s.number += int64(b.N + len(b.Rejects))
 	}
 	j.number = s.number
+	next, index := before, 0
+	for _, b := range j.batches {
+		j.spans = append(j.spans, spanOf(b, next, index))
+		next += int64(b.N + len(b.Rejects))
+		index += b.N + len(b.Rejects)
+	}
 	s.waiting = append(s.waiting, j)
 	s.mu.Unlock()
-	next := before
+	next = before
 	for i, b := range j.batches {
 		n := before
 		if i == len(j.batches)-1 {
@@ -231,7 +240,10 @@ func (s *source) take(w http.ResponseWriter, r *http.Request) (int, answer) {
 	defer timeout.Stop()
 	select {
 	case <-done:
-		if accepted == 0 {
+		if s.Answer == "committed" { // before that nobody knows
+			a.amend(j.refused)
+		}
+		if a.Accepted == 0 {
 			return http.StatusBadRequest, a
 		}
 		return http.StatusOK, a

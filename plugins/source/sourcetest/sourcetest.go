@@ -258,6 +258,18 @@ func (r *Run) Hold(name string, held bool) {
 	}
 }
 
+// Refuse tells the source that the pipeline has refused records of a partition; it learns of it with the next Ack.
+func (r *Run) Refuse(name string, refused ...wire.Refusal) {
+	r.t.Helper()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for id, n := range r.names {
+		if n == name {
+			require.NoError(r.t, r.source.(wire.Refuser).Refused(id, refused))
+		}
+	}
+}
+
 // Ack tells the source that everything so far has been committed.
 func (r *Run) Ack() {
 	r.t.Helper()

@@ -121,7 +121,7 @@ func (x *ListResponse) GetPlugins() []*Description {
 
 // Description as JSON: the keys are kind (source, assigner, transform, aggregate, window, sink), name, summary, doc, version, options (each with name, type,
 // help, default, required, enum, result, options), fields (name, type, required), all_fields, raw, style (periodic, punctuated, marker),
-// output, not_replayable, holds_partitions, delivery (at_least_once, idempotent, transactional), text, snapshots.
+// output, not_replayable, holds_partitions, takes_refusals, delivery (at_least_once, idempotent, transactional), text, snapshots.
 type Description struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Json          []byte                 `protobuf:"bytes,1,opt,name=json,proto3" json:"json,omitempty"`
@@ -917,6 +917,7 @@ type SourceRequest struct {
 	//	*SourceRequest_Ack
 	//	*SourceRequest_Stop
 	//	*SourceRequest_Hold
+	//	*SourceRequest_Refused
 	Request       isSourceRequest_Request `protobuf_oneof:"request"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1004,6 +1005,15 @@ func (x *SourceRequest) GetHold() *Hold {
 	return nil
 }
 
+func (x *SourceRequest) GetRefused() *Refused {
+	if x != nil {
+		if x, ok := x.Request.(*SourceRequest_Refused); ok {
+			return x.Refused
+		}
+	}
+	return nil
+}
+
 type isSourceRequest_Request interface {
 	isSourceRequest_Request()
 }
@@ -1032,6 +1042,11 @@ type SourceRequest_Hold struct {
 	Hold *Hold `protobuf:"bytes,5,opt,name=hold,proto3,oneof"`
 }
 
+type SourceRequest_Refused struct {
+	// Records that the pipeline has refused. Comes only to sources whose description says `takes_refusals`.
+	Refused *Refused `protobuf:"bytes,6,opt,name=refused,proto3,oneof"`
+}
+
 func (*SourceRequest_Open) isSourceRequest_Request() {}
 
 func (*SourceRequest_Credit) isSourceRequest_Request() {}
@@ -1041,6 +1056,8 @@ func (*SourceRequest_Ack) isSourceRequest_Request() {}
 func (*SourceRequest_Stop) isSourceRequest_Request() {}
 
 func (*SourceRequest_Hold) isSourceRequest_Request() {}
+
+func (*SourceRequest_Refused) isSourceRequest_Request() {}
 
 type SourceOpen struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1319,6 +1336,123 @@ func (*Stop) Descriptor() ([]byte, []int) {
 	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{19}
 }
 
+// Refused tells of records of a partition that the pipeline cannot use: they could not be decoded, have no usable time, and so on. They are in the
+// order of the stream, and come before the Ack of a position behind them. What the source itself has put into a batch's rejects is not among
+// them.
+type Refused struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Partition     uint32                 `protobuf:"varint,1,opt,name=partition,proto3" json:"partition,omitempty"`
+	Records       []*Refusal             `protobuf:"bytes,2,rep,name=records,proto3" json:"records,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Refused) Reset() {
+	*x = Refused{}
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Refused) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Refused) ProtoMessage() {}
+
+func (x *Refused) ProtoReflect() protoreflect.Message {
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Refused.ProtoReflect.Descriptor instead.
+func (*Refused) Descriptor() ([]byte, []int) {
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *Refused) GetPartition() uint32 {
+	if x != nil {
+		return x.Partition
+	}
+	return 0
+}
+
+func (x *Refused) GetRecords() []*Refusal {
+	if x != nil {
+		return x.Records
+	}
+	return nil
+}
+
+type Refusal struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The record's number: base of its batch, and its row.
+	Record int64 `protobuf:"varint,1,opt,name=record,proto3" json:"record,omitempty"`
+	// The reason as dead letters have it, and in words.
+	Code          string `protobuf:"bytes,2,opt,name=code,proto3" json:"code,omitempty"`
+	Message       string `protobuf:"bytes,3,opt,name=message,proto3" json:"message,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Refusal) Reset() {
+	*x = Refusal{}
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Refusal) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Refusal) ProtoMessage() {}
+
+func (x *Refusal) ProtoReflect() protoreflect.Message {
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Refusal.ProtoReflect.Descriptor instead.
+func (*Refusal) Descriptor() ([]byte, []int) {
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *Refusal) GetRecord() int64 {
+	if x != nil {
+		return x.Record
+	}
+	return 0
+}
+
+func (x *Refusal) GetCode() string {
+	if x != nil {
+		return x.Code
+	}
+	return ""
+}
+
+func (x *Refusal) GetMessage() string {
+	if x != nil {
+		return x.Message
+	}
+	return ""
+}
+
 // Hold says that a partition is further ahead of the others than the pipeline wants (max_drift): nothing more is to be read of it until a
 // Hold with held = false. What has been read already may still be sent. The other partitions go on, and must not wait for this one. A held
 // partition is not idle and does not say so. Numbers of partitions that have ended, or are not known, are ignored. A source begins with
@@ -1333,7 +1467,7 @@ type Hold struct {
 
 func (x *Hold) Reset() {
 	*x = Hold{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[20]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1345,7 +1479,7 @@ func (x *Hold) String() string {
 func (*Hold) ProtoMessage() {}
 
 func (x *Hold) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[20]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1358,7 +1492,7 @@ func (x *Hold) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Hold.ProtoReflect.Descriptor instead.
 func (*Hold) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{20}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Hold) GetPartition() uint32 {
@@ -1396,7 +1530,7 @@ type SourceResponse struct {
 
 func (x *SourceResponse) Reset() {
 	*x = SourceResponse{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[21]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1408,7 +1542,7 @@ func (x *SourceResponse) String() string {
 func (*SourceResponse) ProtoMessage() {}
 
 func (x *SourceResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[21]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1421,7 +1555,7 @@ func (x *SourceResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SourceResponse.ProtoReflect.Descriptor instead.
 func (*SourceResponse) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{21}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *SourceResponse) GetResponse() isSourceResponse_Response {
@@ -1600,7 +1734,7 @@ type PartitionAdded struct {
 
 func (x *PartitionAdded) Reset() {
 	*x = PartitionAdded{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[22]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1612,7 +1746,7 @@ func (x *PartitionAdded) String() string {
 func (*PartitionAdded) ProtoMessage() {}
 
 func (x *PartitionAdded) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[22]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1625,7 +1759,7 @@ func (x *PartitionAdded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PartitionAdded.ProtoReflect.Descriptor instead.
 func (*PartitionAdded) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{22}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *PartitionAdded) GetPartition() uint32 {
@@ -1651,7 +1785,7 @@ type PartitionEvent struct {
 
 func (x *PartitionEvent) Reset() {
 	*x = PartitionEvent{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[23]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1663,7 +1797,7 @@ func (x *PartitionEvent) String() string {
 func (*PartitionEvent) ProtoMessage() {}
 
 func (x *PartitionEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[23]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1676,7 +1810,7 @@ func (x *PartitionEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PartitionEvent.ProtoReflect.Descriptor instead.
 func (*PartitionEvent) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{23}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *PartitionEvent) GetPartition() uint32 {
@@ -1694,7 +1828,7 @@ type SourceDone struct {
 
 func (x *SourceDone) Reset() {
 	*x = SourceDone{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[24]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1706,7 +1840,7 @@ func (x *SourceDone) String() string {
 func (*SourceDone) ProtoMessage() {}
 
 func (x *SourceDone) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[24]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1719,7 +1853,7 @@ func (x *SourceDone) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SourceDone.ProtoReflect.Descriptor instead.
 func (*SourceDone) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{24}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{26}
 }
 
 type AssignerRequest struct {
@@ -1740,7 +1874,7 @@ type AssignerRequest struct {
 
 func (x *AssignerRequest) Reset() {
 	*x = AssignerRequest{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[25]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1752,7 +1886,7 @@ func (x *AssignerRequest) String() string {
 func (*AssignerRequest) ProtoMessage() {}
 
 func (x *AssignerRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[25]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1765,7 +1899,7 @@ func (x *AssignerRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AssignerRequest.ProtoReflect.Descriptor instead.
 func (*AssignerRequest) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{25}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *AssignerRequest) GetRequest() isAssignerRequest_Request {
@@ -1903,7 +2037,7 @@ type AssignerOpen struct {
 
 func (x *AssignerOpen) Reset() {
 	*x = AssignerOpen{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[26]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1915,7 +2049,7 @@ func (x *AssignerOpen) String() string {
 func (*AssignerOpen) ProtoMessage() {}
 
 func (x *AssignerOpen) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[26]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1928,7 +2062,7 @@ func (x *AssignerOpen) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AssignerOpen.ProtoReflect.Descriptor instead.
 func (*AssignerOpen) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{26}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *AssignerOpen) GetOpen() *Open {
@@ -1971,7 +2105,7 @@ type AddPartition struct {
 
 func (x *AddPartition) Reset() {
 	*x = AddPartition{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[27]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1983,7 +2117,7 @@ func (x *AddPartition) String() string {
 func (*AddPartition) ProtoMessage() {}
 
 func (x *AddPartition) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[27]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1996,7 +2130,7 @@ func (x *AddPartition) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddPartition.ProtoReflect.Descriptor instead.
 func (*AddPartition) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{27}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *AddPartition) GetPartition() uint32 {
@@ -2031,7 +2165,7 @@ type Tick struct {
 
 func (x *Tick) Reset() {
 	*x = Tick{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[28]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2043,7 +2177,7 @@ func (x *Tick) String() string {
 func (*Tick) ProtoMessage() {}
 
 func (x *Tick) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[28]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2056,7 +2190,7 @@ func (x *Tick) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Tick.ProtoReflect.Descriptor instead.
 func (*Tick) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{28}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *Tick) GetPartitions() []byte {
@@ -2076,7 +2210,7 @@ type Barrier struct {
 
 func (x *Barrier) Reset() {
 	*x = Barrier{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[29]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2088,7 +2222,7 @@ func (x *Barrier) String() string {
 func (*Barrier) ProtoMessage() {}
 
 func (x *Barrier) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[29]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2101,7 +2235,7 @@ func (x *Barrier) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Barrier.ProtoReflect.Descriptor instead.
 func (*Barrier) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{29}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *Barrier) GetId() uint64 {
@@ -2128,7 +2262,7 @@ type AssignerResponse struct {
 
 func (x *AssignerResponse) Reset() {
 	*x = AssignerResponse{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[30]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2140,7 +2274,7 @@ func (x *AssignerResponse) String() string {
 func (*AssignerResponse) ProtoMessage() {}
 
 func (x *AssignerResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[30]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2153,7 +2287,7 @@ func (x *AssignerResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AssignerResponse.ProtoReflect.Descriptor instead.
 func (*AssignerResponse) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{30}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *AssignerResponse) GetResponse() isAssignerResponse_Response {
@@ -2276,7 +2410,7 @@ type Assigned struct {
 
 func (x *Assigned) Reset() {
 	*x = Assigned{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[31]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2288,7 +2422,7 @@ func (x *Assigned) String() string {
 func (*Assigned) ProtoMessage() {}
 
 func (x *Assigned) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[31]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2301,7 +2435,7 @@ func (x *Assigned) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Assigned.ProtoReflect.Descriptor instead.
 func (*Assigned) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{31}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *Assigned) GetRows() uint32 {
@@ -2349,7 +2483,7 @@ type Ticked struct {
 
 func (x *Ticked) Reset() {
 	*x = Ticked{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[32]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2361,7 +2495,7 @@ func (x *Ticked) String() string {
 func (*Ticked) ProtoMessage() {}
 
 func (x *Ticked) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[32]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2374,7 +2508,7 @@ func (x *Ticked) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Ticked.ProtoReflect.Descriptor instead.
 func (*Ticked) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{32}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *Ticked) GetWatermarks() []byte {
@@ -2394,7 +2528,7 @@ type Snapshot struct {
 
 func (x *Snapshot) Reset() {
 	*x = Snapshot{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[33]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2406,7 +2540,7 @@ func (x *Snapshot) String() string {
 func (*Snapshot) ProtoMessage() {}
 
 func (x *Snapshot) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[33]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2419,7 +2553,7 @@ func (x *Snapshot) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Snapshot.ProtoReflect.Descriptor instead.
 func (*Snapshot) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{33}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *Snapshot) GetId() uint64 {
@@ -2446,7 +2580,7 @@ type PartitionState struct {
 
 func (x *PartitionState) Reset() {
 	*x = PartitionState{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[34]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2458,7 +2592,7 @@ func (x *PartitionState) String() string {
 func (*PartitionState) ProtoMessage() {}
 
 func (x *PartitionState) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[34]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2471,7 +2605,7 @@ func (x *PartitionState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PartitionState.ProtoReflect.Descriptor instead.
 func (*PartitionState) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{34}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *PartitionState) GetPartition() uint32 {
@@ -2505,7 +2639,7 @@ type TransformRequest struct {
 
 func (x *TransformRequest) Reset() {
 	*x = TransformRequest{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[35]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2517,7 +2651,7 @@ func (x *TransformRequest) String() string {
 func (*TransformRequest) ProtoMessage() {}
 
 func (x *TransformRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[35]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2530,7 +2664,7 @@ func (x *TransformRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TransformRequest.ProtoReflect.Descriptor instead.
 func (*TransformRequest) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{35}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *TransformRequest) GetRequest() isTransformRequest_Request {
@@ -2654,7 +2788,7 @@ type Windows struct {
 
 func (x *Windows) Reset() {
 	*x = Windows{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[36]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2666,7 +2800,7 @@ func (x *Windows) String() string {
 func (*Windows) ProtoMessage() {}
 
 func (x *Windows) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[36]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2679,7 +2813,7 @@ func (x *Windows) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Windows.ProtoReflect.Descriptor instead.
 func (*Windows) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{36}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *Windows) GetWindows() *Batch {
@@ -2712,7 +2846,7 @@ type Restore struct {
 
 func (x *Restore) Reset() {
 	*x = Restore{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[37]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2724,7 +2858,7 @@ func (x *Restore) String() string {
 func (*Restore) ProtoMessage() {}
 
 func (x *Restore) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[37]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2737,7 +2871,7 @@ func (x *Restore) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Restore.ProtoReflect.Descriptor instead.
 func (*Restore) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{37}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *Restore) GetState() []byte {
@@ -2763,7 +2897,7 @@ type TransformResponse struct {
 
 func (x *TransformResponse) Reset() {
 	*x = TransformResponse{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[38]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2775,7 +2909,7 @@ func (x *TransformResponse) String() string {
 func (*TransformResponse) ProtoMessage() {}
 
 func (x *TransformResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[38]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2788,7 +2922,7 @@ func (x *TransformResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TransformResponse.ProtoReflect.Descriptor instead.
 func (*TransformResponse) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{38}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *TransformResponse) GetResponse() isTransformResponse_Response {
@@ -2892,7 +3026,7 @@ type Transformed struct {
 
 func (x *Transformed) Reset() {
 	*x = Transformed{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[39]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2904,7 +3038,7 @@ func (x *Transformed) String() string {
 func (*Transformed) ProtoMessage() {}
 
 func (x *Transformed) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[39]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2917,7 +3051,7 @@ func (x *Transformed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Transformed.ProtoReflect.Descriptor instead.
 func (*Transformed) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{39}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *Transformed) GetRows() *Batch {
@@ -2956,7 +3090,7 @@ type SinkRequest struct {
 
 func (x *SinkRequest) Reset() {
 	*x = SinkRequest{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[40]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2968,7 +3102,7 @@ func (x *SinkRequest) String() string {
 func (*SinkRequest) ProtoMessage() {}
 
 func (x *SinkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[40]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2981,7 +3115,7 @@ func (x *SinkRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SinkRequest.ProtoReflect.Descriptor instead.
 func (*SinkRequest) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{40}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *SinkRequest) GetRequest() isSinkRequest_Request {
@@ -3064,7 +3198,7 @@ type LastDelivered struct {
 
 func (x *LastDelivered) Reset() {
 	*x = LastDelivered{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[41]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3076,7 +3210,7 @@ func (x *LastDelivered) String() string {
 func (*LastDelivered) ProtoMessage() {}
 
 func (x *LastDelivered) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[41]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3089,7 +3223,7 @@ func (x *LastDelivered) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LastDelivered.ProtoReflect.Descriptor instead.
 func (*LastDelivered) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{41}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{43}
 }
 
 type Close struct {
@@ -3100,7 +3234,7 @@ type Close struct {
 
 func (x *Close) Reset() {
 	*x = Close{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[42]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3112,7 +3246,7 @@ func (x *Close) String() string {
 func (*Close) ProtoMessage() {}
 
 func (x *Close) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[42]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3125,7 +3259,7 @@ func (x *Close) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Close.ProtoReflect.Descriptor instead.
 func (*Close) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{42}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{44}
 }
 
 // Write delivers rows first, first + 1, ... Text sinks get data and offsets (each row's line end is in trailer), the others columns.
@@ -3139,7 +3273,7 @@ type Write struct {
 
 func (x *Write) Reset() {
 	*x = Write{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[43]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3151,7 +3285,7 @@ func (x *Write) String() string {
 func (*Write) ProtoMessage() {}
 
 func (x *Write) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[43]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3164,7 +3298,7 @@ func (x *Write) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Write.ProtoReflect.Descriptor instead.
 func (*Write) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{43}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *Write) GetFirst() uint64 {
@@ -3197,7 +3331,7 @@ type SinkResponse struct {
 
 func (x *SinkResponse) Reset() {
 	*x = SinkResponse{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[44]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3209,7 +3343,7 @@ func (x *SinkResponse) String() string {
 func (*SinkResponse) ProtoMessage() {}
 
 func (x *SinkResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[44]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3222,7 +3356,7 @@ func (x *SinkResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SinkResponse.ProtoReflect.Descriptor instead.
 func (*SinkResponse) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{44}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *SinkResponse) GetResponse() isSinkResponse_Response {
@@ -3323,7 +3457,7 @@ type LastResponse struct {
 
 func (x *LastResponse) Reset() {
 	*x = LastResponse{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[45]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3335,7 +3469,7 @@ func (x *LastResponse) String() string {
 func (*LastResponse) ProtoMessage() {}
 
 func (x *LastResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[45]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3348,7 +3482,7 @@ func (x *LastResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LastResponse.ProtoReflect.Descriptor instead.
 func (*LastResponse) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{45}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *LastResponse) GetKnown() bool {
@@ -3387,7 +3521,7 @@ type Written struct {
 
 func (x *Written) Reset() {
 	*x = Written{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[46]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3399,7 +3533,7 @@ func (x *Written) String() string {
 func (*Written) ProtoMessage() {}
 
 func (x *Written) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[46]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3412,7 +3546,7 @@ func (x *Written) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Written.ProtoReflect.Descriptor instead.
 func (*Written) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{46}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *Written) GetError() string {
@@ -3452,7 +3586,7 @@ type Closed struct {
 
 func (x *Closed) Reset() {
 	*x = Closed{}
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[47]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3464,7 +3598,7 @@ func (x *Closed) String() string {
 func (*Closed) ProtoMessage() {}
 
 func (x *Closed) ProtoReflect() protoreflect.Message {
-	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[47]
+	mi := &file_tidemark_plugin_v1_plugin_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3477,7 +3611,7 @@ func (x *Closed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Closed.ProtoReflect.Descriptor instead.
 func (*Closed) Descriptor() ([]byte, []int) {
-	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{47}
+	return file_tidemark_plugin_v1_plugin_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *Closed) GetError() string {
@@ -3545,13 +3679,14 @@ const file_tidemark_plugin_v1_plugin_proto_rawDesc = "" +
 	"\x06length\x18\x02 \x01(\rR\x06length\"]\n" +
 	"\x06Failed\x12\x18\n" +
 	"\amessage\x18\x01 \x01(\tR\amessage\x129\n" +
-	"\aoptions\x18\x02 \x03(\v2\x1f.tidemark.plugin.v1.OptionErrorR\aoptions\"\xf7\x01\n" +
+	"\aoptions\x18\x02 \x03(\v2\x1f.tidemark.plugin.v1.OptionErrorR\aoptions\"\xb0\x02\n" +
 	"\rSourceRequest\x124\n" +
 	"\x04open\x18\x01 \x01(\v2\x1e.tidemark.plugin.v1.SourceOpenH\x00R\x04open\x12\x18\n" +
 	"\x06credit\x18\x02 \x01(\rH\x00R\x06credit\x12+\n" +
 	"\x03ack\x18\x03 \x01(\v2\x17.tidemark.plugin.v1.AckH\x00R\x03ack\x12.\n" +
 	"\x04stop\x18\x04 \x01(\v2\x18.tidemark.plugin.v1.StopH\x00R\x04stop\x12.\n" +
-	"\x04hold\x18\x05 \x01(\v2\x18.tidemark.plugin.v1.HoldH\x00R\x04holdB\t\n" +
+	"\x04hold\x18\x05 \x01(\v2\x18.tidemark.plugin.v1.HoldH\x00R\x04hold\x127\n" +
+	"\arefused\x18\x06 \x01(\v2\x1b.tidemark.plugin.v1.RefusedH\x00R\arefusedB\t\n" +
 	"\arequest\"\x83\x03\n" +
 	"\n" +
 	"SourceOpen\x12,\n" +
@@ -3577,7 +3712,14 @@ const file_tidemark_plugin_v1_plugin_proto_rawDesc = "" +
 	"\x03Ack\x12\x1c\n" +
 	"\tpartition\x18\x01 \x01(\rR\tpartition\x12\x1a\n" +
 	"\bposition\x18\x02 \x01(\fR\bposition\"\x06\n" +
-	"\x04Stop\"8\n" +
+	"\x04Stop\"^\n" +
+	"\aRefused\x12\x1c\n" +
+	"\tpartition\x18\x01 \x01(\rR\tpartition\x125\n" +
+	"\arecords\x18\x02 \x03(\v2\x1b.tidemark.plugin.v1.RefusalR\arecords\"O\n" +
+	"\aRefusal\x12\x16\n" +
+	"\x06record\x18\x01 \x01(\x03R\x06record\x12\x12\n" +
+	"\x04code\x18\x02 \x01(\tR\x04code\x12\x18\n" +
+	"\amessage\x18\x03 \x01(\tR\amessage\"8\n" +
 	"\x04Hold\x12\x1c\n" +
 	"\tpartition\x18\x01 \x01(\rR\tpartition\x12\x12\n" +
 	"\x04held\x18\x02 \x01(\bR\x04held\"\xcf\x04\n" +
@@ -3734,7 +3876,7 @@ func file_tidemark_plugin_v1_plugin_proto_rawDescGZIP() []byte {
 	return file_tidemark_plugin_v1_plugin_proto_rawDescData
 }
 
-var file_tidemark_plugin_v1_plugin_proto_msgTypes = make([]protoimpl.MessageInfo, 48)
+var file_tidemark_plugin_v1_plugin_proto_msgTypes = make([]protoimpl.MessageInfo, 50)
 var file_tidemark_plugin_v1_plugin_proto_goTypes = []any{
 	(*ListRequest)(nil),       // 0: tidemark.plugin.v1.ListRequest
 	(*ListResponse)(nil),      // 1: tidemark.plugin.v1.ListResponse
@@ -3756,36 +3898,38 @@ var file_tidemark_plugin_v1_plugin_proto_goTypes = []any{
 	(*RestoredPartition)(nil), // 17: tidemark.plugin.v1.RestoredPartition
 	(*Ack)(nil),               // 18: tidemark.plugin.v1.Ack
 	(*Stop)(nil),              // 19: tidemark.plugin.v1.Stop
-	(*Hold)(nil),              // 20: tidemark.plugin.v1.Hold
-	(*SourceResponse)(nil),    // 21: tidemark.plugin.v1.SourceResponse
-	(*PartitionAdded)(nil),    // 22: tidemark.plugin.v1.PartitionAdded
-	(*PartitionEvent)(nil),    // 23: tidemark.plugin.v1.PartitionEvent
-	(*SourceDone)(nil),        // 24: tidemark.plugin.v1.SourceDone
-	(*AssignerRequest)(nil),   // 25: tidemark.plugin.v1.AssignerRequest
-	(*AssignerOpen)(nil),      // 26: tidemark.plugin.v1.AssignerOpen
-	(*AddPartition)(nil),      // 27: tidemark.plugin.v1.AddPartition
-	(*Tick)(nil),              // 28: tidemark.plugin.v1.Tick
-	(*Barrier)(nil),           // 29: tidemark.plugin.v1.Barrier
-	(*AssignerResponse)(nil),  // 30: tidemark.plugin.v1.AssignerResponse
-	(*Assigned)(nil),          // 31: tidemark.plugin.v1.Assigned
-	(*Ticked)(nil),            // 32: tidemark.plugin.v1.Ticked
-	(*Snapshot)(nil),          // 33: tidemark.plugin.v1.Snapshot
-	(*PartitionState)(nil),    // 34: tidemark.plugin.v1.PartitionState
-	(*TransformRequest)(nil),  // 35: tidemark.plugin.v1.TransformRequest
-	(*Windows)(nil),           // 36: tidemark.plugin.v1.Windows
-	(*Restore)(nil),           // 37: tidemark.plugin.v1.Restore
-	(*TransformResponse)(nil), // 38: tidemark.plugin.v1.TransformResponse
-	(*Transformed)(nil),       // 39: tidemark.plugin.v1.Transformed
-	(*SinkRequest)(nil),       // 40: tidemark.plugin.v1.SinkRequest
-	(*LastDelivered)(nil),     // 41: tidemark.plugin.v1.LastDelivered
-	(*Close)(nil),             // 42: tidemark.plugin.v1.Close
-	(*Write)(nil),             // 43: tidemark.plugin.v1.Write
-	(*SinkResponse)(nil),      // 44: tidemark.plugin.v1.SinkResponse
-	(*LastResponse)(nil),      // 45: tidemark.plugin.v1.LastResponse
-	(*Written)(nil),           // 46: tidemark.plugin.v1.Written
-	(*Closed)(nil),            // 47: tidemark.plugin.v1.Closed
-	(*Batch)(nil),             // 48: tidemark.plugin.v1.Batch
-	(*BadRow)(nil),            // 49: tidemark.plugin.v1.BadRow
+	(*Refused)(nil),           // 20: tidemark.plugin.v1.Refused
+	(*Refusal)(nil),           // 21: tidemark.plugin.v1.Refusal
+	(*Hold)(nil),              // 22: tidemark.plugin.v1.Hold
+	(*SourceResponse)(nil),    // 23: tidemark.plugin.v1.SourceResponse
+	(*PartitionAdded)(nil),    // 24: tidemark.plugin.v1.PartitionAdded
+	(*PartitionEvent)(nil),    // 25: tidemark.plugin.v1.PartitionEvent
+	(*SourceDone)(nil),        // 26: tidemark.plugin.v1.SourceDone
+	(*AssignerRequest)(nil),   // 27: tidemark.plugin.v1.AssignerRequest
+	(*AssignerOpen)(nil),      // 28: tidemark.plugin.v1.AssignerOpen
+	(*AddPartition)(nil),      // 29: tidemark.plugin.v1.AddPartition
+	(*Tick)(nil),              // 30: tidemark.plugin.v1.Tick
+	(*Barrier)(nil),           // 31: tidemark.plugin.v1.Barrier
+	(*AssignerResponse)(nil),  // 32: tidemark.plugin.v1.AssignerResponse
+	(*Assigned)(nil),          // 33: tidemark.plugin.v1.Assigned
+	(*Ticked)(nil),            // 34: tidemark.plugin.v1.Ticked
+	(*Snapshot)(nil),          // 35: tidemark.plugin.v1.Snapshot
+	(*PartitionState)(nil),    // 36: tidemark.plugin.v1.PartitionState
+	(*TransformRequest)(nil),  // 37: tidemark.plugin.v1.TransformRequest
+	(*Windows)(nil),           // 38: tidemark.plugin.v1.Windows
+	(*Restore)(nil),           // 39: tidemark.plugin.v1.Restore
+	(*TransformResponse)(nil), // 40: tidemark.plugin.v1.TransformResponse
+	(*Transformed)(nil),       // 41: tidemark.plugin.v1.Transformed
+	(*SinkRequest)(nil),       // 42: tidemark.plugin.v1.SinkRequest
+	(*LastDelivered)(nil),     // 43: tidemark.plugin.v1.LastDelivered
+	(*Close)(nil),             // 44: tidemark.plugin.v1.Close
+	(*Write)(nil),             // 45: tidemark.plugin.v1.Write
+	(*SinkResponse)(nil),      // 46: tidemark.plugin.v1.SinkResponse
+	(*LastResponse)(nil),      // 47: tidemark.plugin.v1.LastResponse
+	(*Written)(nil),           // 48: tidemark.plugin.v1.Written
+	(*Closed)(nil),            // 49: tidemark.plugin.v1.Closed
+	(*Batch)(nil),             // 50: tidemark.plugin.v1.Batch
+	(*BadRow)(nil),            // 51: tidemark.plugin.v1.BadRow
 }
 var file_tidemark_plugin_v1_plugin_proto_depIdxs = []int32{
 	2,  // 0: tidemark.plugin.v1.ListResponse.plugins:type_name -> tidemark.plugin.v1.Description
@@ -3797,80 +3941,82 @@ var file_tidemark_plugin_v1_plugin_proto_depIdxs = []int32{
 	16, // 6: tidemark.plugin.v1.SourceRequest.open:type_name -> tidemark.plugin.v1.SourceOpen
 	18, // 7: tidemark.plugin.v1.SourceRequest.ack:type_name -> tidemark.plugin.v1.Ack
 	19, // 8: tidemark.plugin.v1.SourceRequest.stop:type_name -> tidemark.plugin.v1.Stop
-	20, // 9: tidemark.plugin.v1.SourceRequest.hold:type_name -> tidemark.plugin.v1.Hold
-	10, // 10: tidemark.plugin.v1.SourceOpen.open:type_name -> tidemark.plugin.v1.Open
-	17, // 11: tidemark.plugin.v1.SourceOpen.restored:type_name -> tidemark.plugin.v1.RestoredPartition
-	11, // 12: tidemark.plugin.v1.SourceResponse.opened:type_name -> tidemark.plugin.v1.Opened
-	14, // 13: tidemark.plugin.v1.SourceResponse.failed:type_name -> tidemark.plugin.v1.Failed
-	48, // 14: tidemark.plugin.v1.SourceResponse.batch:type_name -> tidemark.plugin.v1.Batch
-	22, // 15: tidemark.plugin.v1.SourceResponse.added:type_name -> tidemark.plugin.v1.PartitionAdded
-	23, // 16: tidemark.plugin.v1.SourceResponse.ended:type_name -> tidemark.plugin.v1.PartitionEvent
-	23, // 17: tidemark.plugin.v1.SourceResponse.idle:type_name -> tidemark.plugin.v1.PartitionEvent
-	23, // 18: tidemark.plugin.v1.SourceResponse.busy:type_name -> tidemark.plugin.v1.PartitionEvent
-	24, // 19: tidemark.plugin.v1.SourceResponse.done:type_name -> tidemark.plugin.v1.SourceDone
-	24, // 20: tidemark.plugin.v1.SourceResponse.stopped:type_name -> tidemark.plugin.v1.SourceDone
-	13, // 21: tidemark.plugin.v1.SourceResponse.placed:type_name -> tidemark.plugin.v1.Placed
-	26, // 22: tidemark.plugin.v1.AssignerRequest.open:type_name -> tidemark.plugin.v1.AssignerOpen
-	48, // 23: tidemark.plugin.v1.AssignerRequest.rows:type_name -> tidemark.plugin.v1.Batch
-	27, // 24: tidemark.plugin.v1.AssignerRequest.add:type_name -> tidemark.plugin.v1.AddPartition
-	23, // 25: tidemark.plugin.v1.AssignerRequest.remove:type_name -> tidemark.plugin.v1.PartitionEvent
-	28, // 26: tidemark.plugin.v1.AssignerRequest.tick:type_name -> tidemark.plugin.v1.Tick
-	29, // 27: tidemark.plugin.v1.AssignerRequest.barrier:type_name -> tidemark.plugin.v1.Barrier
-	13, // 28: tidemark.plugin.v1.AssignerRequest.placed:type_name -> tidemark.plugin.v1.Placed
-	10, // 29: tidemark.plugin.v1.AssignerOpen.open:type_name -> tidemark.plugin.v1.Open
-	11, // 30: tidemark.plugin.v1.AssignerResponse.opened:type_name -> tidemark.plugin.v1.Opened
-	14, // 31: tidemark.plugin.v1.AssignerResponse.failed:type_name -> tidemark.plugin.v1.Failed
-	31, // 32: tidemark.plugin.v1.AssignerResponse.assigned:type_name -> tidemark.plugin.v1.Assigned
-	32, // 33: tidemark.plugin.v1.AssignerResponse.ticked:type_name -> tidemark.plugin.v1.Ticked
-	33, // 34: tidemark.plugin.v1.AssignerResponse.snapshot:type_name -> tidemark.plugin.v1.Snapshot
-	13, // 35: tidemark.plugin.v1.AssignerResponse.placed:type_name -> tidemark.plugin.v1.Placed
-	49, // 36: tidemark.plugin.v1.Assigned.bad:type_name -> tidemark.plugin.v1.BadRow
-	34, // 37: tidemark.plugin.v1.Snapshot.partitions:type_name -> tidemark.plugin.v1.PartitionState
-	10, // 38: tidemark.plugin.v1.TransformRequest.open:type_name -> tidemark.plugin.v1.Open
-	48, // 39: tidemark.plugin.v1.TransformRequest.rows:type_name -> tidemark.plugin.v1.Batch
-	29, // 40: tidemark.plugin.v1.TransformRequest.barrier:type_name -> tidemark.plugin.v1.Barrier
-	37, // 41: tidemark.plugin.v1.TransformRequest.restore:type_name -> tidemark.plugin.v1.Restore
-	36, // 42: tidemark.plugin.v1.TransformRequest.windows:type_name -> tidemark.plugin.v1.Windows
-	13, // 43: tidemark.plugin.v1.TransformRequest.placed:type_name -> tidemark.plugin.v1.Placed
-	48, // 44: tidemark.plugin.v1.Windows.windows:type_name -> tidemark.plugin.v1.Batch
-	48, // 45: tidemark.plugin.v1.Windows.records:type_name -> tidemark.plugin.v1.Batch
-	11, // 46: tidemark.plugin.v1.TransformResponse.opened:type_name -> tidemark.plugin.v1.Opened
-	14, // 47: tidemark.plugin.v1.TransformResponse.failed:type_name -> tidemark.plugin.v1.Failed
-	39, // 48: tidemark.plugin.v1.TransformResponse.transformed:type_name -> tidemark.plugin.v1.Transformed
-	33, // 49: tidemark.plugin.v1.TransformResponse.snapshot:type_name -> tidemark.plugin.v1.Snapshot
-	13, // 50: tidemark.plugin.v1.TransformResponse.placed:type_name -> tidemark.plugin.v1.Placed
-	48, // 51: tidemark.plugin.v1.Transformed.rows:type_name -> tidemark.plugin.v1.Batch
-	49, // 52: tidemark.plugin.v1.Transformed.bad:type_name -> tidemark.plugin.v1.BadRow
-	10, // 53: tidemark.plugin.v1.SinkRequest.open:type_name -> tidemark.plugin.v1.Open
-	41, // 54: tidemark.plugin.v1.SinkRequest.last:type_name -> tidemark.plugin.v1.LastDelivered
-	43, // 55: tidemark.plugin.v1.SinkRequest.write:type_name -> tidemark.plugin.v1.Write
-	42, // 56: tidemark.plugin.v1.SinkRequest.close:type_name -> tidemark.plugin.v1.Close
-	48, // 57: tidemark.plugin.v1.Write.rows:type_name -> tidemark.plugin.v1.Batch
-	11, // 58: tidemark.plugin.v1.SinkResponse.opened:type_name -> tidemark.plugin.v1.Opened
-	14, // 59: tidemark.plugin.v1.SinkResponse.failed:type_name -> tidemark.plugin.v1.Failed
-	45, // 60: tidemark.plugin.v1.SinkResponse.last:type_name -> tidemark.plugin.v1.LastResponse
-	46, // 61: tidemark.plugin.v1.SinkResponse.written:type_name -> tidemark.plugin.v1.Written
-	47, // 62: tidemark.plugin.v1.SinkResponse.closed:type_name -> tidemark.plugin.v1.Closed
-	49, // 63: tidemark.plugin.v1.Written.refused:type_name -> tidemark.plugin.v1.BadRow
-	0,  // 64: tidemark.plugin.v1.Plugin.List:input_type -> tidemark.plugin.v1.ListRequest
-	3,  // 65: tidemark.plugin.v1.Plugin.Check:input_type -> tidemark.plugin.v1.CheckRequest
-	6,  // 66: tidemark.plugin.v1.Plugin.Metrics:input_type -> tidemark.plugin.v1.MetricsRequest
-	15, // 67: tidemark.plugin.v1.Source.Run:input_type -> tidemark.plugin.v1.SourceRequest
-	25, // 68: tidemark.plugin.v1.Assigner.Assign:input_type -> tidemark.plugin.v1.AssignerRequest
-	35, // 69: tidemark.plugin.v1.Transform.Process:input_type -> tidemark.plugin.v1.TransformRequest
-	40, // 70: tidemark.plugin.v1.Sink.Deliver:input_type -> tidemark.plugin.v1.SinkRequest
-	1,  // 71: tidemark.plugin.v1.Plugin.List:output_type -> tidemark.plugin.v1.ListResponse
-	4,  // 72: tidemark.plugin.v1.Plugin.Check:output_type -> tidemark.plugin.v1.CheckResponse
-	7,  // 73: tidemark.plugin.v1.Plugin.Metrics:output_type -> tidemark.plugin.v1.MetricsResponse
-	21, // 74: tidemark.plugin.v1.Source.Run:output_type -> tidemark.plugin.v1.SourceResponse
-	30, // 75: tidemark.plugin.v1.Assigner.Assign:output_type -> tidemark.plugin.v1.AssignerResponse
-	38, // 76: tidemark.plugin.v1.Transform.Process:output_type -> tidemark.plugin.v1.TransformResponse
-	44, // 77: tidemark.plugin.v1.Sink.Deliver:output_type -> tidemark.plugin.v1.SinkResponse
-	71, // [71:78] is the sub-list for method output_type
-	64, // [64:71] is the sub-list for method input_type
-	64, // [64:64] is the sub-list for extension type_name
-	64, // [64:64] is the sub-list for extension extendee
-	0,  // [0:64] is the sub-list for field type_name
+	22, // 9: tidemark.plugin.v1.SourceRequest.hold:type_name -> tidemark.plugin.v1.Hold
+	20, // 10: tidemark.plugin.v1.SourceRequest.refused:type_name -> tidemark.plugin.v1.Refused
+	10, // 11: tidemark.plugin.v1.SourceOpen.open:type_name -> tidemark.plugin.v1.Open
+	17, // 12: tidemark.plugin.v1.SourceOpen.restored:type_name -> tidemark.plugin.v1.RestoredPartition
+	21, // 13: tidemark.plugin.v1.Refused.records:type_name -> tidemark.plugin.v1.Refusal
+	11, // 14: tidemark.plugin.v1.SourceResponse.opened:type_name -> tidemark.plugin.v1.Opened
+	14, // 15: tidemark.plugin.v1.SourceResponse.failed:type_name -> tidemark.plugin.v1.Failed
+	50, // 16: tidemark.plugin.v1.SourceResponse.batch:type_name -> tidemark.plugin.v1.Batch
+	24, // 17: tidemark.plugin.v1.SourceResponse.added:type_name -> tidemark.plugin.v1.PartitionAdded
+	25, // 18: tidemark.plugin.v1.SourceResponse.ended:type_name -> tidemark.plugin.v1.PartitionEvent
+	25, // 19: tidemark.plugin.v1.SourceResponse.idle:type_name -> tidemark.plugin.v1.PartitionEvent
+	25, // 20: tidemark.plugin.v1.SourceResponse.busy:type_name -> tidemark.plugin.v1.PartitionEvent
+	26, // 21: tidemark.plugin.v1.SourceResponse.done:type_name -> tidemark.plugin.v1.SourceDone
+	26, // 22: tidemark.plugin.v1.SourceResponse.stopped:type_name -> tidemark.plugin.v1.SourceDone
+	13, // 23: tidemark.plugin.v1.SourceResponse.placed:type_name -> tidemark.plugin.v1.Placed
+	28, // 24: tidemark.plugin.v1.AssignerRequest.open:type_name -> tidemark.plugin.v1.AssignerOpen
+	50, // 25: tidemark.plugin.v1.AssignerRequest.rows:type_name -> tidemark.plugin.v1.Batch
+	29, // 26: tidemark.plugin.v1.AssignerRequest.add:type_name -> tidemark.plugin.v1.AddPartition
+	25, // 27: tidemark.plugin.v1.AssignerRequest.remove:type_name -> tidemark.plugin.v1.PartitionEvent
+	30, // 28: tidemark.plugin.v1.AssignerRequest.tick:type_name -> tidemark.plugin.v1.Tick
+	31, // 29: tidemark.plugin.v1.AssignerRequest.barrier:type_name -> tidemark.plugin.v1.Barrier
+	13, // 30: tidemark.plugin.v1.AssignerRequest.placed:type_name -> tidemark.plugin.v1.Placed
+	10, // 31: tidemark.plugin.v1.AssignerOpen.open:type_name -> tidemark.plugin.v1.Open
+	11, // 32: tidemark.plugin.v1.AssignerResponse.opened:type_name -> tidemark.plugin.v1.Opened
+	14, // 33: tidemark.plugin.v1.AssignerResponse.failed:type_name -> tidemark.plugin.v1.Failed
+	33, // 34: tidemark.plugin.v1.AssignerResponse.assigned:type_name -> tidemark.plugin.v1.Assigned
+	34, // 35: tidemark.plugin.v1.AssignerResponse.ticked:type_name -> tidemark.plugin.v1.Ticked
+	35, // 36: tidemark.plugin.v1.AssignerResponse.snapshot:type_name -> tidemark.plugin.v1.Snapshot
+	13, // 37: tidemark.plugin.v1.AssignerResponse.placed:type_name -> tidemark.plugin.v1.Placed
+	51, // 38: tidemark.plugin.v1.Assigned.bad:type_name -> tidemark.plugin.v1.BadRow
+	36, // 39: tidemark.plugin.v1.Snapshot.partitions:type_name -> tidemark.plugin.v1.PartitionState
+	10, // 40: tidemark.plugin.v1.TransformRequest.open:type_name -> tidemark.plugin.v1.Open
+	50, // 41: tidemark.plugin.v1.TransformRequest.rows:type_name -> tidemark.plugin.v1.Batch
+	31, // 42: tidemark.plugin.v1.TransformRequest.barrier:type_name -> tidemark.plugin.v1.Barrier
+	39, // 43: tidemark.plugin.v1.TransformRequest.restore:type_name -> tidemark.plugin.v1.Restore
+	38, // 44: tidemark.plugin.v1.TransformRequest.windows:type_name -> tidemark.plugin.v1.Windows
+	13, // 45: tidemark.plugin.v1.TransformRequest.placed:type_name -> tidemark.plugin.v1.Placed
+	50, // 46: tidemark.plugin.v1.Windows.windows:type_name -> tidemark.plugin.v1.Batch
+	50, // 47: tidemark.plugin.v1.Windows.records:type_name -> tidemark.plugin.v1.Batch
+	11, // 48: tidemark.plugin.v1.TransformResponse.opened:type_name -> tidemark.plugin.v1.Opened
+	14, // 49: tidemark.plugin.v1.TransformResponse.failed:type_name -> tidemark.plugin.v1.Failed
+	41, // 50: tidemark.plugin.v1.TransformResponse.transformed:type_name -> tidemark.plugin.v1.Transformed
+	35, // 51: tidemark.plugin.v1.TransformResponse.snapshot:type_name -> tidemark.plugin.v1.Snapshot
+	13, // 52: tidemark.plugin.v1.TransformResponse.placed:type_name -> tidemark.plugin.v1.Placed
+	50, // 53: tidemark.plugin.v1.Transformed.rows:type_name -> tidemark.plugin.v1.Batch
+	51, // 54: tidemark.plugin.v1.Transformed.bad:type_name -> tidemark.plugin.v1.BadRow
+	10, // 55: tidemark.plugin.v1.SinkRequest.open:type_name -> tidemark.plugin.v1.Open
+	43, // 56: tidemark.plugin.v1.SinkRequest.last:type_name -> tidemark.plugin.v1.LastDelivered
+	45, // 57: tidemark.plugin.v1.SinkRequest.write:type_name -> tidemark.plugin.v1.Write
+	44, // 58: tidemark.plugin.v1.SinkRequest.close:type_name -> tidemark.plugin.v1.Close
+	50, // 59: tidemark.plugin.v1.Write.rows:type_name -> tidemark.plugin.v1.Batch
+	11, // 60: tidemark.plugin.v1.SinkResponse.opened:type_name -> tidemark.plugin.v1.Opened
+	14, // 61: tidemark.plugin.v1.SinkResponse.failed:type_name -> tidemark.plugin.v1.Failed
+	47, // 62: tidemark.plugin.v1.SinkResponse.last:type_name -> tidemark.plugin.v1.LastResponse
+	48, // 63: tidemark.plugin.v1.SinkResponse.written:type_name -> tidemark.plugin.v1.Written
+	49, // 64: tidemark.plugin.v1.SinkResponse.closed:type_name -> tidemark.plugin.v1.Closed
+	51, // 65: tidemark.plugin.v1.Written.refused:type_name -> tidemark.plugin.v1.BadRow
+	0,  // 66: tidemark.plugin.v1.Plugin.List:input_type -> tidemark.plugin.v1.ListRequest
+	3,  // 67: tidemark.plugin.v1.Plugin.Check:input_type -> tidemark.plugin.v1.CheckRequest
+	6,  // 68: tidemark.plugin.v1.Plugin.Metrics:input_type -> tidemark.plugin.v1.MetricsRequest
+	15, // 69: tidemark.plugin.v1.Source.Run:input_type -> tidemark.plugin.v1.SourceRequest
+	27, // 70: tidemark.plugin.v1.Assigner.Assign:input_type -> tidemark.plugin.v1.AssignerRequest
+	37, // 71: tidemark.plugin.v1.Transform.Process:input_type -> tidemark.plugin.v1.TransformRequest
+	42, // 72: tidemark.plugin.v1.Sink.Deliver:input_type -> tidemark.plugin.v1.SinkRequest
+	1,  // 73: tidemark.plugin.v1.Plugin.List:output_type -> tidemark.plugin.v1.ListResponse
+	4,  // 74: tidemark.plugin.v1.Plugin.Check:output_type -> tidemark.plugin.v1.CheckResponse
+	7,  // 75: tidemark.plugin.v1.Plugin.Metrics:output_type -> tidemark.plugin.v1.MetricsResponse
+	23, // 76: tidemark.plugin.v1.Source.Run:output_type -> tidemark.plugin.v1.SourceResponse
+	32, // 77: tidemark.plugin.v1.Assigner.Assign:output_type -> tidemark.plugin.v1.AssignerResponse
+	40, // 78: tidemark.plugin.v1.Transform.Process:output_type -> tidemark.plugin.v1.TransformResponse
+	46, // 79: tidemark.plugin.v1.Sink.Deliver:output_type -> tidemark.plugin.v1.SinkResponse
+	73, // [73:80] is the sub-list for method output_type
+	66, // [66:73] is the sub-list for method input_type
+	66, // [66:66] is the sub-list for extension type_name
+	66, // [66:66] is the sub-list for extension extendee
+	0,  // [0:66] is the sub-list for field type_name
 }
 
 func init() { file_tidemark_plugin_v1_plugin_proto_init() }
@@ -3885,8 +4031,9 @@ func file_tidemark_plugin_v1_plugin_proto_init() {
 		(*SourceRequest_Ack)(nil),
 		(*SourceRequest_Stop)(nil),
 		(*SourceRequest_Hold)(nil),
+		(*SourceRequest_Refused)(nil),
 	}
-	file_tidemark_plugin_v1_plugin_proto_msgTypes[21].OneofWrappers = []any{
+	file_tidemark_plugin_v1_plugin_proto_msgTypes[23].OneofWrappers = []any{
 		(*SourceResponse_Opened)(nil),
 		(*SourceResponse_Failed)(nil),
 		(*SourceResponse_Batch)(nil),
@@ -3898,7 +4045,7 @@ func file_tidemark_plugin_v1_plugin_proto_init() {
 		(*SourceResponse_Stopped)(nil),
 		(*SourceResponse_Placed)(nil),
 	}
-	file_tidemark_plugin_v1_plugin_proto_msgTypes[25].OneofWrappers = []any{
+	file_tidemark_plugin_v1_plugin_proto_msgTypes[27].OneofWrappers = []any{
 		(*AssignerRequest_Open)(nil),
 		(*AssignerRequest_Rows)(nil),
 		(*AssignerRequest_Add)(nil),
@@ -3907,7 +4054,7 @@ func file_tidemark_plugin_v1_plugin_proto_init() {
 		(*AssignerRequest_Barrier)(nil),
 		(*AssignerRequest_Placed)(nil),
 	}
-	file_tidemark_plugin_v1_plugin_proto_msgTypes[30].OneofWrappers = []any{
+	file_tidemark_plugin_v1_plugin_proto_msgTypes[32].OneofWrappers = []any{
 		(*AssignerResponse_Opened)(nil),
 		(*AssignerResponse_Failed)(nil),
 		(*AssignerResponse_Assigned)(nil),
@@ -3915,7 +4062,7 @@ func file_tidemark_plugin_v1_plugin_proto_init() {
 		(*AssignerResponse_Snapshot)(nil),
 		(*AssignerResponse_Placed)(nil),
 	}
-	file_tidemark_plugin_v1_plugin_proto_msgTypes[35].OneofWrappers = []any{
+	file_tidemark_plugin_v1_plugin_proto_msgTypes[37].OneofWrappers = []any{
 		(*TransformRequest_Open)(nil),
 		(*TransformRequest_Rows)(nil),
 		(*TransformRequest_Barrier)(nil),
@@ -3923,20 +4070,20 @@ func file_tidemark_plugin_v1_plugin_proto_init() {
 		(*TransformRequest_Windows)(nil),
 		(*TransformRequest_Placed)(nil),
 	}
-	file_tidemark_plugin_v1_plugin_proto_msgTypes[38].OneofWrappers = []any{
+	file_tidemark_plugin_v1_plugin_proto_msgTypes[40].OneofWrappers = []any{
 		(*TransformResponse_Opened)(nil),
 		(*TransformResponse_Failed)(nil),
 		(*TransformResponse_Transformed)(nil),
 		(*TransformResponse_Snapshot)(nil),
 		(*TransformResponse_Placed)(nil),
 	}
-	file_tidemark_plugin_v1_plugin_proto_msgTypes[40].OneofWrappers = []any{
+	file_tidemark_plugin_v1_plugin_proto_msgTypes[42].OneofWrappers = []any{
 		(*SinkRequest_Open)(nil),
 		(*SinkRequest_Last)(nil),
 		(*SinkRequest_Write)(nil),
 		(*SinkRequest_Close)(nil),
 	}
-	file_tidemark_plugin_v1_plugin_proto_msgTypes[44].OneofWrappers = []any{
+	file_tidemark_plugin_v1_plugin_proto_msgTypes[46].OneofWrappers = []any{
 		(*SinkResponse_Opened)(nil),
 		(*SinkResponse_Failed)(nil),
 		(*SinkResponse_Last)(nil),
@@ -3949,7 +4096,7 @@ func file_tidemark_plugin_v1_plugin_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_tidemark_plugin_v1_plugin_proto_rawDesc), len(file_tidemark_plugin_v1_plugin_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   48,
+			NumMessages:   50,
 			NumExtensions: 0,
 			NumServices:   5,
 		},
