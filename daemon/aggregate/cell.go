@@ -123,22 +123,6 @@ func compareValues(ka batch.Kind, a uint64, at []byte, kb batch.Kind, b uint64, 
 	return compareBits(ka, a, kb, b)
 }
 
-// canonical brings values that count as the same into one form: a float with an integral value within ±2^53 is the int, and there
-// is one NaN.
-func canonical(k batch.Kind, v uint64) (batch.Kind, uint64) {
-	if k != batch.Float {
-		return k, v
-	}
-	f := math.Float64frombits(v)
-	switch {
-	case f != f:
-		return k, math.Float64bits(math.NaN())
-	case f == math.Trunc(f) && math.Abs(f) <= 1<<53:
-		return batch.Int, uint64(int64(f))
-	}
-	return k, v
-}
-
 // hashValue is the hash of a canonical value. It is part of stored state and never changes.
 func hashValue(k batch.Kind, v uint64, text []byte) uint64 {
 	if hasText(k) {

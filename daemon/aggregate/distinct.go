@@ -5,6 +5,7 @@ import (
 	"math/bits"
 	"slices"
 
+	"github.com/tidemark-stream/tidemark/daemon/rowkey"
 	"github.com/tidemark-stream/tidemark/sdk/batch"
 )
 
@@ -32,7 +33,7 @@ func (x *distinctAcc) add(mem []uint64, at, rows []uint32, h *Heap) {
 		return
 	}
 	for i, r := range rows {
-		k, v := canonical(x.col.Kinds[r], x.col.Bits[r])
+		k, v := rowkey.Canonical(x.b, x.col.Kinds[r], x.col.Bits[r])
 		if k <= batch.Null {
 			continue
 		}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/tidemark-stream/tidemark/daemon/rowkey"
 	"github.com/tidemark-stream/tidemark/sdk/batch"
 )
 
@@ -47,7 +48,7 @@ func (x *topAcc) add(mem []uint64, at, rows []uint32, h *Heap) {
 		return
 	}
 	for i, r := range rows {
-		k, v := canonical(x.col.Kinds[r], x.col.Bits[r])
+		k, v := rowkey.Canonical(x.b, x.col.Kinds[r], x.col.Bits[r])
 		if k <= batch.Null {
 			continue
 		}

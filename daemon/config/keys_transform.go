@@ -18,7 +18,7 @@ var transformKeys = []Key{
 		Doc: "Names of the sources and steps it reads. A port other than the main one is named after a dot: \"clicks.errors\", \"per_user.late\"."},
 
 	{Section: SectionWindowed, Name: "key_by", Type: TypeStrings, Example: `["user"]`,
-		Doc: "Fields whose values together are the key: each key has windows of its own. Without it all records are one key. A record without the field has the key null. Numbers of up to 64 bits are one key when their value is, as 1 and 1.0; objects and lists are compared as the text that the record has, so that {\"a\":1} and {\"a\": 1} are two keys."},
+		Doc: "Fields whose values together are the key: each key has windows of its own. Without it all records are one key. A record without the field has the key null. Numbers are one key when their value is, as 1 and 1.0, or 1e20 and 100000000000000000000; objects and lists are compared as the text that the record has, so that {\"a\":1} and {\"a\": 1} are two keys."},
 	{Section: SectionWindowed, Name: "window", Type: TypeTable, Required: true, Example: `{ type = "tumbling", size = "5s" }`, Doc: "Which windows a record falls into."},
 	{Section: SectionWindowed, Name: "aggregate", Type: TypeTable, Example: `{ events = "count()" }`,
 		Doc: "The columns of the result: under its name, a call of an aggregate over a field or an expression. \"plugin:NAME(x)\" calls an aggregate plugin; one with options of its own is written as a table, as in `function`. Every window needs `aggregate`, `function` or both."},

@@ -3,8 +3,8 @@
 //
 // A single key field is a tag (the cell's batch.Kind) and a payload: the text itself for strings and JSON, eight bytes
 // little endian for numbers and times, one byte for booleans, nothing for null. Several fields are the tag Composite and,
-// field after field, tag, payload length (uvarint) and payload. A missing field is null. A float with an integral value
-// within ±2^53 is the int of that value, so that 1 and 1.0 are one key; NaNs are one key.
+// field after field, tag, payload length (uvarint) and payload. A missing field is null. Numbers of one value are one key, however they
+// are written, see [Canonical].
 //
 // The hash is xxh3-64 of the payload seeded with the tag. It is stored on disk: it must never change.
 package rowkey
@@ -12,7 +12,6 @@ package rowkey
 import (
 	"encoding/binary"
 	"fmt"
-	"math"
 
 	"github.com/tidemark-stream/tidemark/sdk/batch"
 	"github.com/zeebo/xxh3"
@@ -94,7 +93,7 @@ func (k *Keys) strings(b *batch.Batch, c *batch.Column) {
 func (k *Keys) row(b *batch.Batch, i int) {
 	off := len(k.Arena)
 	if len(k.cols) == 1 {
-		kind, bits := cell(k.cols[0], i)
+		kind, bits := cell(b, k.cols[0], i)
 		k.Tag[i] = uint8(kind)
 		if kind == batch.String || kind == batch.JSON {
 			k.Ref[i] = bits
@@ -106,7 +105,7 @@ func (k *Keys) row(b *batch.Batch, i int) {
 		return
 	}
 	for _, c := range k.cols {
-		kind, bits := cell(c, i)
+		kind, bits := cell(b, c, i)
 		k.Arena = append(k.Arena, byte(kind))
 		switch kind {
 		case batch.String, batch.JSON:
@@ -128,24 +127,14 @@ func (k *Keys) row(b *batch.Batch, i int) {
 }
 
 // cell reads a cell in its canonical form for keys.
-func cell(c *batch.Column, i int) (batch.Kind, uint64) {
+func cell(b *batch.Batch, c *batch.Column, i int) (batch.Kind, uint64) {
 	if c == nil {
 		return batch.Null, 0
 	}
-	kind, bits := c.Kinds[i], c.Bits[i]
-	switch kind {
-	case batch.Missing, batch.Null:
+	if c.Kinds[i] <= batch.Null {
 		return batch.Null, 0
-	case batch.Float:
-		f := math.Float64frombits(bits)
-		if f != f {
-			return batch.Float, math.Float64bits(math.NaN())
-		}
-		if f == math.Trunc(f) && math.Abs(f) <= 1<<53 {
-			return batch.Int, uint64(int64(f))
-		}
 	}
-	return kind, bits
+	return Canonical(b, c.Kinds[i], c.Bits[i])
 }
 
 func appendPayload(dst []byte, b *batch.Batch, kind batch.Kind, bits uint64) []byte {

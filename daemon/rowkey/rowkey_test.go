@@ -49,7 +49,7 @@ func fields(b *batch.Batch) (names []string) {
 
 // cellText is a cell's canonical form for comparison.
 func cellText(b *batch.Batch, c *batch.Column) string {
-	kind, bits := cell(c, 0)
+	kind, bits := cell(b, c, 0)
 	if kind == batch.String || kind == batch.JSON {
 		return fmt.Sprint(kind, string(b.Text(bits)))
 	}
@@ -146,4 +146,41 @@ func TestShardsOwnContiguousRangesThatCoverEverything(t *testing.T) {
 		}
 		require.Zero(t, next, "the last range ends at the top")
 	}
+}
+
+// Numbers are one key when they are the same number, and then only.
+func TestNumbersOfOneValueAreOneKey(t *testing.T) {
+	key := func(set func(b *batch.Batch, c *batch.Column)) string {
+		b := batch.Get()
+		b.N = 1
+		set(b, b.AddColumn("n"))
+		var k Keys
+		k.Compute(b, []string{"n"})
+		return fmt.Sprint(k.Tag[0], k.Bytes(0), k.Hash[0])
+	}
+	whole := func(v int64) string { return key(func(_ *batch.Batch, c *batch.Column) { c.SetInt(0, v) }) }
+	large := func(v uint64) string {
+		return key(func(_ *batch.Batch, c *batch.Column) { c.Set(0, batch.Uint, v) })
+	}
+	float := func(v float64) string { return key(func(_ *batch.Batch, c *batch.Column) { c.SetFloat(0, v) }) }
+	wide := func(text string) string {
+		return key(func(b *batch.Batch, c *batch.Column) { b.SetText(c, 0, batch.JSON, text) })
+	}
+	require.Equal(t, whole(1), float(1))
+	require.Equal(t, whole(0), float(math.Copysign(0, -1)))
+	require.NotEqual(t, whole(1), float(1.5))
+	require.Equal(t, whole(1e18), float(1e18))
+	require.NotEqual(t, whole(1e18+1), float(1e18))
+	require.Equal(t, whole(math.MinInt64), float(math.MinInt64))
+	require.NotEqual(t, whole(math.MaxInt64), float(math.MaxInt64), "that float is one more")
+	require.Equal(t, large(1<<63), float(1<<63))
+	require.Equal(t, large(1e19), float(1e19))
+	require.NotEqual(t, large(math.MaxUint64), float(math.MaxUint64), "that float is one more")
+	require.Equal(t, wide("18446744073709551616"), float(1<<64))
+	require.Equal(t, wide("100000000000000000000"), float(1e20))
+	require.Equal(t, wide("-100000000000000000000"), float(-1e20))
+	require.NotEqual(t, wide("100000000000000000001"), float(1e20))
+	require.NotEqual(t, wide("100000000000000000001"), wide("100000000000000000002"))
+	require.NotEqual(t, wide("[1000000000000000000]"), wide("1000000000000000000"))
+	require.Equal(t, float(math.NaN()), float(math.Float64frombits(0x7ff8000000000123)))
 }
