@@ -110,6 +110,11 @@ func (p *Partition[E]) collect(event E, timestamp int64, position []byte) error 
 	return p.wrote(b, timestamp, position)
 }
 
+// BatchLimits is when a batch is full, as the pipeline says with batch_rows and batch_bytes: what sources that use Send go by.
+func (p *Partition[E]) BatchLimits() (rows, bytes int) {
+	return p.run.open.BatchRows, p.run.open.BatchBytes
+}
+
 // Send puts a whole batch, which it takes over, also when it returns an error. The batch has N rows in Data, Offsets and Trailer, or in
 // Columns; Base and Unit, for messages; Position, behind its last row; and perhaps Times, Marks and Rejects. This is the way for sources
 // that cut large buffers into lines.

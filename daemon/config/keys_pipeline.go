@@ -53,7 +53,7 @@ var pipelineKeys = []Key{
 		Doc: "Number of goroutines that decode a source's batches side by side. 0 takes one for each CPU. The order of records stays as it is."},
 	{Section: SectionPipeline, Name: "batch_rows", Type: TypeInt, Default: "4096", Min: 1, Max: 65536, Example: "1024",
 		Doc: "The most records in one batch. Results do not depend on it; smaller batches cost more for each record."},
-	{Section: SectionPipeline, Name: "batch_bytes", Type: TypeSize, Default: "128KiB", Min: 1 << 10, Example: `"256KiB"`,
+	{Section: SectionPipeline, Name: "batch_bytes", Type: TypeSize, Default: "256KiB", Min: 1 << 10, Example: `"128KiB"`,
 		Doc: "A batch is sent on when it has this many bytes. One longer record is a batch of its own."},
 	{Section: SectionPipeline, Name: "linger", Type: TypeDuration, Default: "1ms", Example: `"5ms"`,
 		Doc: "How long a batch that is not full waits for more records. It adds to the latency of a slow stream and saves work on a busy one."},

@@ -82,6 +82,14 @@ func TestPoisonIsFoundAndTheRestGoesOn(t *testing.T) {
 			for _, rows := range []int{1, 128} {
 				t.Run(fmt.Sprintf("%s/%s/%d", c.name, kind, rows), func(t *testing.T) {
 					f := &frail{poison: map[int64]bool{}, chance: c.chance, met: map[int64]int{}}
+					if rows == 1 { // two failures in a row with the same record alone are what convicts it
+						f.chance = nil
+						for i, n := range c.chance {
+							if i == 0 || n > c.chance[i-1]+1 {
+								f.chance = append(f.chance, n)
+							}
+						}
+					}
 					for _, n := range c.poison {
 						f.poison[n] = true
 					}

@@ -13,7 +13,7 @@ import (
 const MemoryKey = "TIDEMARK_MEMORY_FD"
 
 const (
-	// slotBytes holds what a batch usually has: 128 KiB of text, its offsets and some columns. Pages that nobody writes take no memory.
+	// slotBytes holds what a batch usually has: 256 KiB of text, its offsets and some columns. Pages that nobody writes take no memory.
 	slotBytes = 512 << 10
 	// sharedSlots is how many messages of one direction can be on the way.
 	sharedSlots = Credits

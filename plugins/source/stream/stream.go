@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// batchBytes is how much of the stream a batch holds: measured, smaller ones cost more calls and larger ones leave the cache.
-	batchBytes = 128 << 10
+	// defaultBytes is how much of the stream a batch holds if the partition does not say.
+	defaultBytes = 128 << 10
 	// leastRoom is what a read can use at least, also behind a long unfinished record.
 	leastRoom = 16 << 10
 	// firstRoom is what the first read behind a pause can use in a sparing stream. Its room doubles with each read that fills it.
@@ -27,11 +27,17 @@ type Partition interface {
 	Send(b *batch.Batch) error
 }
 
+// limited is a Partition that says when a batch is full, as [sdk.Partition] does.
+type limited interface {
+	BatchLimits() (rows, bytes int)
+}
+
 // Stream is one stream of bytes. It is used by one goroutine at a time.
 type Stream struct {
 	part     Partition
 	split    *framing.Splitter
 	position func(framing.Place) []byte // nil: the stream cannot be taken up again
+	bytes    int                        // a batch with so many is full
 	b        *batch.Batch               // being filled, or nil
 	full     bool                       // b takes no more
 	first    []byte                     // of a sparing stream: what is read into while there is no batch
@@ -52,11 +58,15 @@ func Options(f sdk.Framing) framing.Options {
 
 // New returns a stream that goes on at a place. position turns the place behind a batch into the position that a checkpoint holds.
 func New(part Partition, f sdk.Framing, at framing.Place, position func(framing.Place) []byte) (*Stream, error) {
-	split, err := framing.New(Options(f), at)
+	o, bytes := Options(f), defaultBytes
+	if l, ok := part.(limited); ok {
+		o.MaxRows, bytes = l.BatchLimits()
+	}
+	split, err := framing.New(o, at)
 	if err != nil {
 		return nil, err
 	}
-	return &Stream{part: part, split: split, position: position}, nil
+	return &Stream{part: part, split: split, position: position, bytes: bytes}, nil
 }
 
 // Fill reads from r once and cuts what it got; when a batch has become full, it is sent. A call sends at most one batch; one that was
@@ -72,20 +82,20 @@ func (s *Stream) Fill(r io.Reader) (n int, err error) {
 	if s.full {
 		return 0, s.next()
 	}
-	room := max(batchBytes-len(s.b.Data), leastRoom)
+	room := max(s.bytes-len(s.b.Data), leastRoom)
 	if s.first != nil {
 		room = min(room, s.room)
 	}
 	n, err = r.Read(s.split.Room(s.b, room))
 	if n == room {
-		s.room = min(2*room, batchBytes)
+		s.room = min(2*room, s.bytes)
 	}
 	return n, s.cut(n, err)
 }
 
 // cut takes over the n bytes that a read has brought together with err.
 func (s *Stream) cut(n int, err error) error {
-	s.full = s.split.Cut(s.b, n) || s.b.N > 0 && len(s.b.Data) >= batchBytes
+	s.full = s.split.Cut(s.b, n) || s.b.N > 0 && len(s.b.Data) >= s.bytes
 	if s.full {
 		if sendErr := s.next(); sendErr != nil {
 			return sendErr
@@ -168,7 +178,7 @@ func (s *Stream) send() error {
 func (s *Stream) Waiting() bool { return s.b != nil && (s.b.N > 0 || len(s.b.Rejects) > 0) }
 
 // Full reports whether a read of n bytes would make the batch larger than it should be.
-func (s *Stream) Full(n int) bool { return s.b != nil && len(s.b.Data)+n > batchBytes }
+func (s *Stream) Full(n int) bool { return s.b != nil && len(s.b.Data)+n > s.bytes }
 
 // Flush sends the whole records that are there; an unfinished one waits.
 func (s *Stream) Flush() error {

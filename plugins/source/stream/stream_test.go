@@ -2,6 +2,7 @@ package stream
 
 import (
 	"errors"
+	"io"
 	"os"
 	"slices"
 	"strings"
@@ -119,4 +120,40 @@ func TestASparingStreamGivesItsBatchBack(t *testing.T) {
 	require.NoError(t, st.Park())
 	require.NotNil(t, st.b)
 	st.Drop()
+}
+
+// sizes is a partition with limits that keeps how many rows each batch has.
+type sizes struct {
+	rows, bytes int
+	got         []int
+}
+
+func (s *sizes) BatchLimits() (rows, bytes int) { return s.rows, s.bytes }
+func (s *sizes) Send(b *batch.Batch) error {
+	s.got = append(s.got, b.N)
+	b.Release()
+	return nil
+}
+
+// A batch is full when the pipeline says so: by batch_rows, or by batch_bytes, which a read may pass once.
+func TestABatchIsAsLargeAsThePipelineSays(t *testing.T) {
+	text := strings.Repeat("seven!!\n", 10_000)
+	for _, c := range []struct {
+		part sizes
+		want []int
+	}{
+		{sizes{rows: 4000, bytes: 1 << 20}, []int{4000, 4000, 2000}},
+		{sizes{rows: 65536, bytes: 32 << 10}, []int{4096, 4096, 1808}},
+		{sizes{rows: 65536, bytes: 1 << 10}, []int{2048, 2048, 2048, 2048, 1808}},
+	} {
+		st, err := New(&c.part, sdk.Framing{}, framing.Place{}, nil)
+		require.NoError(t, err)
+		from := strings.NewReader(text)
+		for err == nil {
+			_, err = st.Fill(from)
+		}
+		require.ErrorIs(t, err, io.EOF)
+		require.NoError(t, st.End(framing.KeepLast))
+		require.Equal(t, c.want, c.part.got)
+	}
 }
