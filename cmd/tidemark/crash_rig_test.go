@@ -41,8 +41,8 @@ var fragile = sync.OnceValues(func() (string, error) {
 // crashRig is two pipelines in a folder, and what they write.
 //
 //	files    one file that grows; disorder beyond the bound, so that there are late records, late firings and late ports;
-//	         tumbling, sliding and session windows and a dedup step; sinks: files, and a table
-//	replay   a plugin's three partitions; sinks: a file, and a table
+//	         tumbling, sliding and session windows, an aggregate of a plugin and a dedup step; sinks: files, and a table
+//	replay   a plugin's three partitions; a window function of a plugin; sinks: files, and a table
 //
 // Everything they write is settled by the records alone, whatever happens on the way.
 type crashRig struct {
@@ -96,6 +96,15 @@ window    = { type = "session", gap = "3s" }
 allowed_lateness = "5s"
 aggregate = { n = "count()", sum = "sum(val)" }
 
+[transforms.ordered]
+type      = "window"
+inputs    = ["in"]
+key_by    = ["key"]
+window    = { type = "sliding", size = "6s", slide = "3s" }
+allowed_lateness = "4s"
+meta      = true
+aggregate = { n = "count()", order = "plugin:hostile(id)" }
+
 [transforms.once]
 type   = "dedup"
 inputs = ["in"]
@@ -106,6 +115,11 @@ within = "1m"
 plugin = "file"
 path   = "out/tumbling.jsonl"
 inputs = ["tumbling"]
+
+[sinks.ordered_out]
+plugin = "file"
+path   = "out/ordered.jsonl"
+inputs = ["ordered"]
 
 [sinks.late_out]
 plugin = "file"
@@ -163,6 +177,19 @@ inputs    = ["in"]
 key_by    = ["part"]
 window    = { type = "session", gap = "1s" }
 aggregate = { n = "count()", sum = "sum(val)" }
+
+[transforms.stays]
+type      = "window"
+inputs    = ["in"]
+key_by    = ["part"]
+window    = { type = "session", gap = "1s" }
+aggregate = { n = "count()" }
+function  = "plugin:hostile(id)"
+
+[sinks.stays_out]
+plugin = "file"
+path   = "out/stays.jsonl"
+inputs = ["stays"]
 
 [sinks.tumbling_out]
 plugin = "postgres"

@@ -34,8 +34,8 @@ func (s *served) GRPCClient(context.Context, *goplugin.GRPCBroker, *grpc.ClientC
 	return nil, errors.New("this is the plugin's half")
 }
 
-// liar is an assigner plugin that answers what the sdk would never let through: fewer timestamps than there are rows, or watermarks that
-// go back.
+// liar is a plugin that answers what the sdk would never let through: fewer timestamps than there are rows, or watermarks that go back; fewer
+// results than there are windows.
 type liar struct{ sdk.Plugin }
 
 func (l liar) OpenAssigner(o wire.AssignerOpen, r wire.Runtime) (wire.Assigner, error) {
@@ -43,17 +43,46 @@ func (l liar) OpenAssigner(o wire.AssignerOpen, r wire.Runtime) (wire.Assigner, 
 	if err != nil {
 		return nil, err
 	}
-	m := misbehaviour{At: -1}
-	var options struct {
+	m, err := misbehaviourOf(o.Options)
+	return &lyingAssigner{a, m}, err
+}
+
+func (l liar) OpenWindows(o wire.WindowsOpen, r wire.Runtime) (wire.Windows, error) {
+	w, err := l.Plugin.OpenWindows(o, r)
+	if err != nil {
+		return nil, err
+	}
+	m, err := misbehaviourOf(o.Options)
+	return &lyingWindows{w, m}, err
+}
+
+func misbehaviourOf(options []byte) (misbehaviour, error) {
+	var o struct {
 		How  string `json:"how"`
 		At   int64  `json:"at"`
 		Once string `json:"once"`
 	}
-	if err := json.Unmarshal(o.Options, &options); err != nil {
-		return nil, err
+	err := json.Unmarshal(options, &o)
+	return misbehaviour{o.How, o.At, o.Once}, err
+}
+
+type lyingWindows struct {
+	wire.Windows
+	misbehaviour
+}
+
+func (l *lyingWindows) Recv() (wire.TransformEvent, error) {
+	ev, err := l.Windows.Recv()
+	if err != nil || l.How != "fewer" || !l.due(l.At) {
+		return ev, err
 	}
-	m.How, m.At, m.Once = options.How, options.At, options.Once
-	return &lyingAssigner{a, m}, nil
+	n := ev.Out.N - 1
+	for i := range ev.Out.Columns {
+		c := &ev.Out.Columns[i]
+		c.Kinds, c.Bits = c.Kinds[:n], c.Bits[:n]
+	}
+	ev.Out.N, ev.Origin = n, ev.Origin[:n]
+	return ev, nil
 }
 
 type lyingAssigner struct {

@@ -1,5 +1,5 @@
 // Command hostile serves plugins for the tests that crash things: a source that can be paced and asked for its records again, and an
-// assigner and a transform that misbehave at one record, each in the way that their option "how" names.
+// assigner, a transform, an aggregate and a window function that misbehave at one record, each in the way that their option "how" names.
 //
 // What a plugin can do wrong before it is asked for anything is told by the variable MISBEHAVE.
 package main
@@ -33,8 +33,20 @@ func main() {
 	case "garbage":
 		serveGarbage()
 		return
+	case "prints": // before it says that it is a plugin, and in the form of a log that is none
+		fmt.Println("Loading 3 modules ...")
+		for _, line := range []string{`{"@message":5,"@level":[]}`, `{"@message":{}}`, `{"@timestamp":0}`, `{`} {
+			fmt.Fprintln(os.Stderr, line)
+		}
+	case "floods":
+		for i := range 100_000 {
+			fmt.Fprintln(os.Stderr, "line", i)
+		}
+	case "version": // of a protocol that is still to come
+		fmt.Println("1|7|unix|/nowhere|grpc|")
+		time.Sleep(time.Hour)
 	default:
-		fmt.Fprintln(os.Stderr, "MISBEHAVE is none of deaf, exit, garbage")
+		fmt.Fprintln(os.Stderr, "MISBEHAVE is none of deaf, exit, floods, garbage, prints, version")
 		os.Exit(2)
 	}
 	assigner := sdk.NewPeriodicAssigner("hostile", "the previous timestamps and a bound of 25 s, until it misbehaves",
@@ -45,7 +57,7 @@ func main() {
 		func(c misbehaviour) (sdk.Transform[Event, Event], error) { return transform{c}, nil })
 	source := sdk.NewSource("paced", "reads events of three partitions from a file of JSON lines, as many as a second file allows",
 		func(c pacedConfig) (sdk.Source[Event], error) { return paced{c}, nil })
-	serve(source, liar{assigner}, transform)
+	serve(source, liar{assigner}, transform, liar{newAggregate()}, liar{newWindowFunction()})
 }
 
 // serve is sdk.Serve without what protects from mistakes, so that lies get onto the wire.
@@ -72,7 +84,7 @@ type Event struct {
 
 // misbehaviour are the options of the assigner and the transform.
 type misbehaviour struct {
-	How  string `name:"how" help:"exit, panic, hang, fewer, back, or nothing"`
+	How  string `name:"how" help:"exit, panic, crash, hang, freeze, fewer, back, or nothing"`
 	At   int64  `name:"at" default:"-1" help:"the id of the event at which it happens"`
 	Once string `name:"once" help:"a file that remembers that it has happened; without it, it happens again and again"`
 }
@@ -93,7 +105,7 @@ func (m misbehaviour) due(id int64) bool {
 // event misbehaves if it is due, in a way that any plugin can.
 func (m misbehaviour) event(e Event) {
 	switch m.How {
-	case "exit", "panic", "hang":
+	case "exit", "panic", "crash", "hang", "freeze":
 	default:
 		return
 	}
@@ -106,8 +118,14 @@ func (m misbehaviour) event(e Event) {
 		os.Exit(3)
 	case "panic":
 		panic(fmt.Sprint("event ", e.ID, " is my last"))
+	case "crash":
+		os.Stderr = stderr
+		go panic(fmt.Sprint("event ", e.ID, " is my last"))
+		select {}
 	case "hang":
 		time.Sleep(time.Hour)
+	case "freeze": // all of it, so that not even its health can be asked for
+		_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
 	}
 }
 
