@@ -117,6 +117,9 @@ func syntaxError(t *text, err error, shift int) (at problem.Place, message strin
 	for from > 0 && (from == len(t.data) || t.data[from] == '\n' || t.data[from] == '\r') && t.data[from-1] != '\n' {
 		from--
 	}
+	for from > 0 && from < len(t.data) && !utf8.RuneStart(t.data[from]) {
+		from--
+	}
 	at = t.place(span{from, from + max(pe.Position.Len, 1)})
 	return at, "this is not TOML: " + strings.TrimSuffix(pe.Message, "."), true
 }

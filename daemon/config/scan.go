@@ -3,6 +3,8 @@ package config
 import (
 	"strconv"
 	"strings"
+
+	"github.com/BurntSushi/toml"
 )
 
 // span is a range of bytes in the text of a file.
@@ -334,8 +336,12 @@ func unquote(q string) string {
 	if q[0] == '\'' {
 		return q[1 : len(q)-1]
 	}
-	if v, err := strconv.Unquote(q); err == nil {
-		return v
+	if strings.IndexByte(q, '\\') < 0 {
+		return q[1 : len(q)-1]
+	}
+	var v struct{ K string }
+	if _, err := toml.Decode("K = "+q, &v); err == nil { // its escapes are not Go's
+		return v.K
 	}
 	return q[1 : len(q)-1]
 }
