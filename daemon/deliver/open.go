@@ -13,7 +13,7 @@ import (
 // Open finds out where a sink stands: what the last commit says, and what the sink itself says if it keeps books. ctx is the outbox's
 // life: Append gives up when it ends.
 func Open(ctx context.Context, set Settings) (*Outbox, error) {
-	o := &Outbox{set: set.withDefaults(), ctx: ctx, next: 1, sweeps: sweeps, changed: make(chan struct{})}
+	o := &Outbox{set: set.withDefaults(), ctx: ctx, next: 1, sweeps: sweeps, changed: make(chan struct{}), wanted: make(chan struct{}, 1)}
 	stored, err := set.Store.Meta(sinkName(set.Name))
 	if err != nil {
 		return nil, err

@@ -2,7 +2,6 @@ package deliver
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"sync"
@@ -86,6 +85,7 @@ type chunk struct {
 	batch  *batch.Batch // nil while the rows lie in the store only
 	born   time.Time    // when its first row came
 	put    bool         // it was written into a delta: a commit may bring it into the store
+	coming bool         // that commit has not been made yet
 	stored bool         // the store has them, or will never need them
 	closed bool         // nothing is appended any more
 }
@@ -115,10 +115,14 @@ type Outbox struct {
 	health      health
 
 	turn sync.Mutex // held by the connection that fetches its next rows
+
+	writing bool          // under mu: Run writes rows ahead
+	wanted  chan struct{} // it is asked to
+	ahead   sync.Mutex    // held while rows are written ahead, and while a checkpoint takes its part: both choose from what is not stored
 }
 
 // Append takes over one share of b: text rows (Data, Offsets) for a text sink, else columns; all its rows count. They get the next
-// numbers. It blocks only to write rows ahead to the store, when one checkpoint holds more than memory should.
+// numbers. When one checkpoint holds more than memory should, it blocks until rows have been written ahead to the store.
 func (o *Outbox) Append(b *batch.Batch) error {
 	if b.N == 0 {
 		b.Release()
@@ -152,7 +156,7 @@ func (o *Outbox) Append(b *batch.Batch) error {
 	b.Release()
 	o.memory += size
 	o.unstored += size
-	ahead := o.unstored > o.set.Memory
+	much := o.unstored > o.set.Memory/2
 	if !o.set.ExactlyOnce {
 		o.deliverable = o.next
 		o.signal()
@@ -162,8 +166,8 @@ func (o *Outbox) Append(b *batch.Batch) error {
 	if o.set.ExactlyOnce {
 		o.set.Wanted()
 	}
-	if ahead {
-		return o.writeAhead()
+	if much {
+		return o.relieve()
 	}
 	return nil
 }
@@ -181,58 +185,12 @@ func (o *Outbox) signal() {
 	o.changed = make(chan struct{})
 }
 
-// writeAhead puts rows of a checkpoint into the store before its commit. They count only when that commit names them; until then a
-// restart removes them.
-func (o *Outbox) writeAhead() error {
-	var d state.Delta
-	defer d.Reset() // its memory is for the next one
-	written := o.put(&d, ^uint64(0))
-	if len(written) == 0 {
-		return nil
-	}
-	for {
-		_, err := o.set.Store.Commit(o.ctx, &d)
-		if err == nil {
-			break
-		}
-		if o.set.Store.Err() != nil || o.ctx.Err() != nil {
-			return fmt.Errorf("write rows for sink %s ahead: %w", o.set.Name, err)
-		}
-		if err := pause(o.ctx, o.set.Clock, time.Second); err != nil { // the disk is full
-			return err
-		}
-	}
-	o.set.Hook("deliver.ahead")
-	o.stored(written)
-	return nil
-}
-
-// put encodes chunks that the store does not have and that begin below a number.
-func (o *Outbox) put(d *state.Delta, below uint64) []*chunk {
-	o.mu.Lock()
-	var chunks []*chunk
-	var batches []*batch.Batch
-	for _, c := range o.chunks {
-		if !c.stored && c.first < below {
-			c.closed, c.put = true, true
-			c.batch.Retain(1) // the sink may take the rows meanwhile
-			chunks, batches = append(chunks, c), append(batches, c.batch)
-		}
-	}
-	o.mu.Unlock()
-	for i, c := range chunks {
-		b := batches[i]
-		d.Fill(chunkName(o.set.Name, c.first), chunkRoom(b), func(dst []byte) []byte { return appendChunk(dst, b) })
-		b.Release()
-	}
-	return chunks
-}
-
 // stored notes what the store has, and lets go of rows that need not be in memory: those that are delivered last.
 func (o *Outbox) stored(chunks []*chunk) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for _, c := range chunks {
+		c.coming = false
 		if !c.stored { // else the sink has taken it meanwhile
 			c.stored = true
 			o.unstored -= c.bytes
@@ -245,6 +203,7 @@ func (o *Outbox) stored(chunks []*chunk) {
 			o.memory -= c.bytes
 		}
 	}
+	o.signal() // to Append, which may wait for it
 }
 
 // brought notes that the sink has taken n rows, or that they are safe elsewhere. Only when it has all before them, too, they count.

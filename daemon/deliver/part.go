@@ -28,7 +28,10 @@ func (o *Outbox) Cut() *Part {
 // Contribute writes into d what the commit has to hold.
 func (p *Part) Contribute(d *state.Delta) {
 	o := p.outbox
-	p.written = o.put(d, p.next)
+	// What is being written ahead is in the store when this is done, and what is written after it is behind all that it removes.
+	o.ahead.Lock()
+	defer o.ahead.Unlock()
+	p.written = o.put(d, func(c *chunk) bool { return c.first < p.next })
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	r := record{next: p.next, acked: min(o.acked, p.next-1)}

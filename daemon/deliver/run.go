@@ -14,16 +14,23 @@ import (
 // Run delivers until ctx is done (nil) or something fails that trying again does not mend: the sink says so, breaks, has failed as often
 // as allowed, or the store cannot be read. The rows stay in the store.
 //
-// Each connection to the sink has a goroutine of its own, which brings one delivery at a time: with a single one rows go out in order.
+// Each connection to the sink has a goroutine of its own, which brings one delivery at a time: with a single one rows go out in order. Another one writes
+// rows ahead.
 func (o *Outbox) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	o.mu.Lock()
-	o.sent = o.acked
+	o.sent, o.writing = o.acked, true
+	o.signal()
 	o.mu.Unlock()
 	var all sync.WaitGroup
-	errs := make([]error, 1+len(o.set.More))
-	for i := range errs {
+	errs := make([]error, 2+len(o.set.More))
+	all.Go(func() {
+		if errs[len(errs)-1] = o.writer(ctx); errs[len(errs)-1] != nil {
+			cancel(errs[len(errs)-1])
+		}
+	})
+	for i := range errs[:len(errs)-1] {
 		sink := o.set.Sink
 		if i > 0 {
 			sink = o.set.More[i-1]
