@@ -16,6 +16,7 @@ type Heap struct {
 	used   int      // words used of it
 	free   [maxClass + 1][]handle
 	inUse  int
+	words  int // of the blocks that are in use
 }
 
 // handle says where a block is: size class + 1 in the top byte (so that no handle is zero), chunk in the next 24 bits, first word
@@ -37,7 +38,7 @@ func (h *Heap) Reset() {
 	}
 	clear(h.chunks[len(h.shared):])
 	h.chunks = h.chunks[:len(h.shared)]
-	h.chunk, h.used, h.inUse = 0, 0, 0
+	h.chunk, h.used, h.inUse, h.words = 0, 0, 0, 0
 	for i := range h.free {
 		h.free[i] = h.free[i][:0]
 	}
@@ -61,7 +62,7 @@ func (h *Heap) Copy(src *Heap) {
 		copy(own, c)
 		h.chunks = append(h.chunks, own)
 	}
-	h.chunk, h.used, h.inUse = src.chunk, src.used, src.inUse
+	h.chunk, h.used, h.inUse, h.words = src.chunk, src.used, src.inUse, src.words
 	for i := range h.free {
 		h.free[i] = append(h.free[i][:0], src.free[i]...)
 	}
@@ -76,10 +77,14 @@ func (h *Heap) Size() int {
 	return n
 }
 
+// Live is how much of it is in use, in bytes.
+func (h *Heap) Live() int { return 8 * h.words }
+
 // alloc returns a zeroed block of at least n words.
 func (h *Heap) alloc(n int) handle {
 	class := bits.Len(uint(max(n, 1) - 1))
 	h.inUse++
+	h.words += 1 << class
 	if f := h.free[class]; len(f) > 0 {
 		b := f[len(f)-1]
 		h.free[class] = f[:len(f)-1]
@@ -123,6 +128,7 @@ func (h *Heap) release(b handle) {
 	}
 	h.inUse--
 	c := b.class()
+	h.words -= 1 << c
 	h.free[c] = append(h.free[c], b)
 }
 

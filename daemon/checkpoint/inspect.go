@@ -2,11 +2,13 @@ package checkpoint
 
 import (
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/tidemark-stream/tidemark/daemon/watermark"
+	"github.com/tidemark-stream/tidemark/daemon/window"
 )
 
 // Reader is what is read: a store, or a view of one that is being written to.
@@ -20,7 +22,7 @@ type Reader interface {
 // OpenWindow is what a step holds for windows that end together.
 type OpenWindow struct {
 	Step  string `json:"step"`
-	Start string `json:"start"` // of the window, or of the slice that windows share
+	Start string `json:"start"` // of the window, or of the slice that windows share; sessions and global windows: each key's own
 	Keys  int64  `json:"keys"`
 }
 
@@ -34,12 +36,15 @@ func OpenWindows(r Reader, st *State, asked func() error) ([]OpenWindow, error) 
 			continue
 		}
 		last := int64(0)
-		err := r.VisitKeys(c.Operator, func(at int64, _ uint64, _ []byte) error {
+		err := r.VisitKeys(c.Operator, func(at int64, _ uint64, key []byte) error {
 			if err := asked(); err != nil {
 				return err
 			}
+			if window.IsIndex(key) {
+				return nil
+			}
 			if n := len(rows); n == 0 || rows[n-1].Step != name || last != at {
-				rows, last = append(rows, OpenWindow{Step: name, Start: TimeText(at)}), at
+				rows, last = append(rows, OpenWindow{Step: name, Start: startText(at)}), at
 			}
 			rows[len(rows)-1].Keys++
 			return nil
@@ -49,6 +54,14 @@ func OpenWindows(r Reader, st *State, asked func() error) ([]OpenWindow, error) 
 		}
 	}
 	return rows, nil
+}
+
+// startText says when a window begins. Sessions and global windows have no start in common, and are kept by key.
+func startText(at int64) string {
+	if at == math.MinInt64 {
+		return "each key's own"
+	}
+	return TimeText(at)
 }
 
 // ComponentWatermark is how far event time has come for a source, one of its partitions, or a step.

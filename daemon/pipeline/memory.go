@@ -133,6 +133,10 @@ func (s *shardStore) Times(visit func(int64)) error {
 	})
 }
 
+func (s *shardStore) Next(from int64) (int64, bool, error) {
+	return s.a.store.NextTime(s.operator, from, s.hashes)
+}
+
 func (s *shardStore) Scan(time int64, first, last uint64, visit func(uint64, []byte, []byte) bool) error {
 	return s.a.store.Scan(s.operator, time, keys.Hashes{First: first, Last: last}, func(_ int64, hash uint64, key, value []byte) error {
 		if !visit(hash, key, value) {
@@ -188,6 +192,16 @@ func windowParts(p *plan.Plan, shards int) int64 {
 		}
 	}
 	return int64(n)
+}
+
+// looksUp says that a step looks up single keys in the store.
+func looksUp(p *plan.Plan) bool {
+	for _, s := range p.Steps {
+		if s.Window != nil && window.ByKey(s.Window.Spec, s.Window.Env()) {
+			return true
+		}
+	}
+	return false
 }
 
 // longestPause bounds how far the interval of checkpoints is stretched.

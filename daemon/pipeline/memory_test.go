@@ -71,6 +71,7 @@ func TestAWindowLargerThanMemory(t *testing.T) {
 		"tumbling":   `{ type = "tumbling", size = "10s" }`,
 		"sliding":    `{ type = "sliding", size = "10s", slide = "5s" }`,
 		"cumulative": `{ type = "cumulative", size = "10s", step = "5s" }`,
+		"session":    `{ type = "session", gap = "2500ms" }`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			text := func(r *rig) string {

@@ -35,7 +35,7 @@ const (
 // refused, unless the components in question may be reset.
 func (a *attempt) openState(ctx context.Context) error {
 	dir := a.p.set.StateDir
-	store, err := state.Open(filepath.Join(dir, StateFolder), state.Options{FS: a.p.set.FS, CacheSize: a.plan.State.Cache,
+	store, err := state.Open(filepath.Join(dir, StateFolder), state.Options{FS: a.p.set.FS, CacheSize: a.plan.State.Cache, Lookups: looksUp(a.plan),
 		Logger: structured(a.p.set.Log.Named("state")), Hook: failpoint.Hit,
 	})
 	if err != nil {

@@ -17,6 +17,10 @@ func (g *general) AdvanceWatermark(watermark int64) {
 		return
 	}
 	g.watermark = watermark
+	if g.disk != nil {
+		g.advanceKeys()
+		return
+	}
 	if g.events.isDue(watermark) {
 		g.advance(watermark, &g.events, false)
 	}
@@ -40,7 +44,8 @@ func (g *general) AdvanceProcessingTime(now int64) {
 
 func (g *general) NextProcessingTime() int64 { return addSaturating(g.alarms.next(), 1) }
 
-// advance runs everything that is due at or before to. What an entry has to do after that, and is due too, runs in its turn.
+// advance runs everything that is due at or before to. What an entry has to do after that, and is due too, runs in its turn. Where keys lie in the
+// store it may be called for a part of the way to the watermark.
 func (g *general) advance(to int64, q *timers, byClock bool) {
 	g.writer.open(g.out)
 	g.expired = q.take(to, g.expired[:0])
@@ -76,7 +81,11 @@ func (g *general) advance(to int64, q *timers, byClock bool) {
 			d = g.work[k]
 			k++
 		}
-		if !g.runDue(&d, to, byClock) {
+		there := g.runDue(&d, to, byClock)
+		if g.overflow(); g.disk != nil && g.disk.err != nil {
+			return
+		}
+		if !there {
 			continue
 		}
 		if at := g.nextDue(d.entry, &g.entries.all[d.entry], byClock); at <= to && at != notDue {
@@ -131,7 +140,7 @@ func (g *general) runDue(d *dueEntry, to int64, byClock bool) bool {
 	case !byClock && e.next <= d.at:
 		// The end fires by itself, so the schedule has to go to the instant before it.
 		fires, timing = g.onSchedule(d, e, &e.next, g.rules.eventEvery, min(to, subSaturating(e.span.MaxTimestamp(), 1))), Early
-		if to == math.MaxInt64 && e.span.End == math.MaxInt64 {
+		if (to == math.MaxInt64 || g.watermark == math.MaxInt64) && e.span.End == math.MaxInt64 {
 			fires, e.next = false, notDue // the end of input is the end of the window: no time is left to divide
 		} else if g.rules.exact {
 			e.next = min(e.next, e.span.MaxTimestamp())
@@ -211,7 +220,16 @@ func (g *general) endOfTime(byClock bool) {
 		}
 	}
 	slices.SortFunc(g.work, g.compareDue)
-	for _, d := range g.work {
+	if g.disk != nil && g.disk.away && g.spec.Type == Global {
+		g.endOfKeys()
+		return
+	}
+	g.fireAtEnd(g.work)
+}
+
+// fireAtEnd fires windows that the end of input ends.
+func (g *general) fireAtEnd(work []dueEntry) {
+	for _, d := range work {
 		e := &g.entries.all[d.entry]
 		e.flags |= ended
 		e.next = notDue
@@ -222,6 +240,9 @@ func (g *general) endOfTime(byClock bool) {
 			g.writer.segment(g.out.Place, d.at, d.end, n)
 		}
 		g.touch(d.entry, e)
+		if g.overflow(); g.disk != nil && g.disk.err != nil {
+			return
+		}
 	}
 }
 

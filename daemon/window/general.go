@@ -37,6 +37,8 @@ type general struct {
 	out    *Output
 	writer resultWriter
 
+	disk *keyDisk // where keys may lie in the store; else nil
+
 	changes  []uint32 // entries with the flag dirty, and reused memory of such
 	removed  removals
 	work     []dueEntry
@@ -101,6 +103,9 @@ func (g *general) isLate(end int64) bool {
 }
 
 func (g *general) Process(rows Rows) {
+	if g.disk != nil && g.disk.err != nil {
+		return
+	}
 	g.writer.open(g.out)
 	g.layout.Bind(rows.Batch)
 	g.gaps = nil
@@ -120,6 +125,12 @@ func (g *general) Process(rows Rows) {
 			key := g.found[i]
 			if key == noKey { // new, or added by a row of this run
 				key = g.keys.find(rows.Keys.Hash[row], rows.Keys.Tag[row], rows.Keys.Bytes(int(row)))
+			}
+			if g.disk != nil {
+				if key = g.reach(key, rows.Keys, row); g.disk.err != nil {
+					g.pending.at, g.pending.rows = g.pending.at[:0], g.pending.rows[:0]
+					return
+				}
 			}
 			ts := g.clock
 			if g.spec.ProcessingTime {
@@ -178,7 +189,15 @@ func (g *general) keyOf(rows *Rows, row, key uint32) uint32 {
 	if key != noKey {
 		return key
 	}
-	return g.keys.add(rows.Keys.Hash[row], rows.Keys.Tag[row], rows.Keys.Bytes(int(row)))
+	return g.addKey(rows.Keys.Hash[row], rows.Keys.Tag[row], rows.Keys.Bytes(int(row)))
+}
+
+func (g *general) addKey(hash uint64, tag uint8, key []byte) uint32 {
+	k := g.keys.add(hash, tag, key)
+	if g.disk != nil {
+		g.disk.born(&g.keys, k)
+	}
+	return k
 }
 
 // singleRow is a row with exactly one window.

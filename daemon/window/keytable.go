@@ -3,7 +3,7 @@ package window
 import "bytes"
 
 // inlineKey is how many bytes of a key stand in its record. It makes a record 64 bytes, one cache line.
-const inlineKey = 31
+const inlineKey = 30
 
 // keyRecord is a key that has windows.
 type keyRecord struct {
@@ -12,6 +12,7 @@ type keyRecord struct {
 	size    uint32 // of the key, in bytes
 	spill   uint32 // block of keyTable.long, for keys that do not fit in line
 	tag     uint8
+	flags   uint8 // see keydisk.go; 0 where the record is not in use, or nobody keeps keys in the store
 	inline  [inlineKey]byte
 }
 
@@ -25,6 +26,7 @@ type keyTable struct {
 
 	long     [][]byte // keys longer than inlineKey
 	longFree []uint32
+	longSize int // bytes of them
 }
 
 const noKey = ^uint32(0)
@@ -92,6 +94,7 @@ func (t *keyTable) add(hash uint64, tag uint8, key []byte) uint32 {
 }
 
 func (t *keyTable) store(key []byte) uint32 {
+	t.longSize += len(key)
 	if n := len(t.longFree); n > 0 {
 		b := t.longFree[n-1]
 		t.longFree = t.longFree[:n-1]
@@ -140,8 +143,9 @@ func (t *keyTable) remove(k uint32) {
 	t.slots[i] = 0
 	if r.size > inlineKey {
 		t.longFree = append(t.longFree, r.spill)
+		t.longSize -= int(r.size)
 	}
-	r.size = 0
+	r.size, r.flags = 0, 0
 	t.free = append(t.free, k)
 	t.n--
 }

@@ -19,7 +19,11 @@ func New(spec Spec, layout *aggregate.Layout, env Env, out *Output) (Operator, e
 	if spec = spec.settled(); panesCanDo(spec, env) {
 		return newPanes(spec, layout, env, out), nil
 	}
-	return newGeneral(spec, layout, env, out), nil
+	g := newGeneral(spec, layout, env, out)
+	if isKeyed(&spec) {
+		return keyed{g}, nil
+	}
+	return g, nil
 }
 
 // StateFormat names the form in which the operator of a Spec stores its windows. Operators with different formats cannot take each

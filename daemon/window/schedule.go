@@ -55,6 +55,12 @@ func (g *general) remove(i uint32) {
 	if e.is(isStored) {
 		g.unstore(e)
 	}
+	g.release(i)
+}
+
+// release gives the memory of an entry back.
+func (g *general) release(i uint32) {
+	e := &g.entries.all[i]
 	for r := g.entries.extra(i).retractions; r != noResult; {
 		next := g.shown.all[r].next
 		g.forget(r)
@@ -79,7 +85,10 @@ func (g *general) drop(i uint32) {
 		k = g.placeOf(key, span)
 	}
 	g.lists.remove(l, k)
-	if l.n == 0 {
+	switch {
+	case g.disk != nil:
+		g.lessOf(key)
+	case l.n == 0:
 		g.keys.remove(key)
 	}
 }

@@ -70,6 +70,10 @@ func (g *general) unstore(e *entry) {
 }
 
 func (g *general) Snapshot(w StateWriter) {
+	if g.disk != nil {
+		g.snapshotKeys(w)
+		return
+	}
 	r := &g.removed
 	for _, t := range r.times {
 		w.DropTime(t)
@@ -101,8 +105,12 @@ func (g *general) Snapshot(w StateWriter) {
 const storedFlags = filled | changed | ended
 
 func (g *general) encode(p []byte, i uint32) []byte {
+	return g.encodeEntry(append(p, stateVersion), i)
+}
+
+func (g *general) encodeEntry(p []byte, i uint32) []byte {
 	e := &g.entries.all[i]
-	p = append(p, stateVersion, byte(e.flags&storedFlags))
+	p = append(p, byte(e.flags&storedFlags))
 	p = binary.AppendVarint(p, e.span.Start)
 	p = binary.AppendVarint(p, e.span.End)
 	p = binary.AppendUvarint(p, uint64(e.firings))
@@ -137,12 +145,8 @@ func (g *general) Restore(time int64, hash uint64, key, value []byte) error {
 	if v := d.byte(); v != stateVersion {
 		return fmt.Errorf("window: stored state has version %d, this program knows %d", v, stateVersion)
 	}
-	flags := uint32(d.byte())
-	e := entry{span: Span{d.varint(), d.varint()}}
-	e.firings, e.count = uint32(d.uvarint()), int64(d.uvarint())
-	e.next = d.varint()
-	lateDue, clock := d.varint(), d.varint()
-	if d.bad || len(key) == 0 || flags&^storedFlags != 0 || g.storeTime(e.span) != time || e.span.End < e.span.Start {
+	e := d.entry()
+	if d.bad || len(key) == 0 || g.storeTime(e.span) != time {
 		return fmt.Errorf("window: damaged state of the window [%d, %d)", e.span.Start, e.span.End)
 	}
 	if g.sharesTime(time) {
@@ -154,7 +158,7 @@ func (g *general) Restore(time int64, hash uint64, key, value []byte) error {
 	}
 	k := g.keys.find(hash, tag, payload)
 	if k == noKey {
-		k = g.keys.add(hash, tag, payload)
+		k = g.addKey(hash, tag, payload)
 	}
 	live := g.entries.live
 	i := g.entryOf(k, e.span)
@@ -162,20 +166,47 @@ func (g *general) Restore(time int64, hash uint64, key, value []byte) error {
 		return fmt.Errorf("window: the window [%d, %d) is stored twice for one key", e.span.Start, e.span.End)
 	}
 	to := &g.entries.all[i]
-	to.flags |= flags | isStored
+	to.flags |= isStored
 	to.storedAt = time
-	to.firings, to.count, to.next = e.firings, e.count, e.next
-	if lateDue != notDue || clock != notDue {
-		// Late rows may have been collected before the setting that asks for it was taken away: they fire all the same.
-		g.entries.needExtras()
-		g.entries.extras[i].lateDue, g.entries.extras[i].clock = lateDue, clock
+	err := g.fillEntry(&d, i, &e)
+	if err == nil && len(d.p) > 0 {
+		err = fmt.Errorf("%d bytes too many", len(d.p))
 	}
-	err := g.restoreAccumulators(&d, i)
 	if err != nil {
 		return fmt.Errorf("window: the window [%d, %d): %w", e.span.Start, e.span.End, err)
 	}
 	g.schedule(i)
 	return nil
+}
+
+// storedWindow is an entry without its accumulators, as it was stored.
+type storedWindow struct {
+	entry
+	lateDue, clock int64
+}
+
+// entry reads what encodeEntry wrote, up to the results and accumulators.
+func (d *stateReader) entry() (e storedWindow) {
+	e.flags = uint32(d.byte())
+	e.span = Span{d.varint(), d.varint()}
+	e.firings, e.count = uint32(d.uvarint()), int64(d.uvarint())
+	e.next = d.varint()
+	e.lateDue, e.clock = d.varint(), d.varint()
+	d.bad = d.bad || e.flags&^storedFlags != 0 || e.span.End < e.span.Start
+	return e
+}
+
+// fillEntry makes a fresh entry what was stored, and reads the rest of it.
+func (g *general) fillEntry(d *stateReader, i uint32, e *storedWindow) error {
+	to := &g.entries.all[i]
+	to.flags |= e.flags
+	to.firings, to.count, to.next = e.firings, e.count, e.next
+	if e.lateDue != notDue || e.clock != notDue {
+		// Late rows may have been collected before the setting that asks for it was taken away: they fire all the same.
+		g.entries.needExtras()
+		g.entries.extras[i].lateDue, g.entries.extras[i].clock = e.lateDue, e.clock
+	}
+	return g.restoreAccumulators(d, i)
 }
 
 func (g *general) restoreAccumulators(d *stateReader, i uint32) error {
@@ -202,10 +233,7 @@ func (g *general) restoreAccumulators(d *stateReader, i uint32) error {
 	if d.bad {
 		return fmt.Errorf("damaged state")
 	}
-	rest, err := g.layout.Decode(d.p, g.entries.mem, g.entries.at(i), &g.heap)
-	if err == nil && len(rest) > 0 {
-		err = fmt.Errorf("%d bytes too many", len(rest))
-	}
+	d.p, err = g.layout.Decode(d.p, g.entries.mem, g.entries.at(i), &g.heap)
 	return err
 }
 

@@ -25,6 +25,8 @@ type Store interface {
 	Hashes() (first, last uint64)
 	// Times visits the times that there are entries of, ascending.
 	Times(visit func(time int64)) error
+	// Next is the lowest time, at or above from, that there are entries of.
+	Next(from int64) (time int64, found bool, err error)
 	// Scan visits the entries of a time with hashes in [first, last], in the order of hash and key, until visit returns false.
 	Scan(time int64, first, last uint64, visit func(hash uint64, key, value []byte) bool) error
 	// Get returns one entry. The value is valid until the next call.

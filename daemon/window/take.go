@@ -94,6 +94,10 @@ func (g *general) flush() {
 func (g *general) touch(i uint32, e *entry) {
 	if !e.is(dirty) {
 		e.flags |= dirty
+		if g.disk != nil {
+			g.touchKey(e.key)
+			return
+		}
 		g.changes = append(g.changes, i)
 	}
 }

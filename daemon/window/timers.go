@@ -96,3 +96,29 @@ func (q *timers) next() int64 {
 	}
 	return int64(q.low ^ 1<<63)
 }
+
+// size is the number of timers, those that nobody needs any more included.
+func (q *timers) size() int {
+	n := 0
+	for k := range q.buckets {
+		n += len(q.buckets[k])
+	}
+	return n
+}
+
+// prune removes the timers that needed says no of.
+func (q *timers) prune(needed func(timer) bool) {
+	q.low = noTimer
+	for k := range q.buckets {
+		kept := q.buckets[k][:0]
+		low := uint64(noTimer)
+		for _, t := range q.buckets[k] {
+			if needed(t) {
+				kept = append(kept, t)
+				low = min(low, t.at)
+			}
+		}
+		q.buckets[k], q.lowest[k] = kept, low
+		q.low = min(q.low, low)
+	}
+}

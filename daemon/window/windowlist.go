@@ -82,6 +82,14 @@ func (m *lists) remove(l *windowList, i int) {
 	}
 }
 
+// clear takes out all entries.
+func (m *lists) clear(l *windowList) {
+	if l.n > 1 {
+		m.free[l.class] = append(m.free[l.class], l.block)
+	}
+	l.n = 0
+}
+
 func (m *lists) alloc(class uint32) uint32 {
 	if f := m.free[class]; len(f) > 0 {
 		m.free[class] = f[:len(f)-1]
