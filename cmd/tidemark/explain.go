@@ -99,6 +99,9 @@ func (a *app) explain(ctx context.Context, file string, o explainOptions) error 
 	for _, answer := range answers {
 		fmt.Fprintln(a.stdout, answer)
 	}
+	if o.late && len(r.Late()) == 0 {
+		fmt.Fprintln(a.stdout, "No record was late.")
+	}
 	return nil
 }
 

@@ -26,6 +26,9 @@ func (a *Answer) say(format string, args ...any) {
 }
 
 func (a Answer) String() string {
+	if len(a.Because) == 0 {
+		return a.Headline + "\n"
+	}
 	return a.Headline + "\n  " + strings.Join(a.Because, "\n  ") + "\n"
 }
 
@@ -43,8 +46,8 @@ func (r *Replay) Window(q *WindowQuestion) (Answer, error) {
 	}
 	a := Answer{}
 	count := 0
-	for _, t := range q.times {
-		if t >= span.Start && t < span.End {
+	for _, row := range q.taken {
+		if row.time >= span.Start && row.time < span.End {
 			count++
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"sort"
 	"strings"
 	"time"
 
@@ -21,9 +20,17 @@ type WindowQuestion struct {
 	Key   string // the values of the key fields, with commas
 	Start int64  // of the window, ms; of a session: a moment in it
 
-	step  *plan.Step
-	times []int64   // of the key's rows that have come to the step and were not late
-	late  []lateRow // of the key's rows
+	step    *plan.Step
+	sources int              // that the step reads from
+	taken   []takenRow       // the key's rows that have come to the step and were not late, in that order
+	late    []lateRow        // of the key's rows
+	heard   map[uint32]int64 // the watermark that each source has come to with what has come to the step
+}
+
+// takenRow is a row of the key.
+type takenRow struct {
+	time, gap int64 // ms; gap is that of sessions
+	watermark int64 // of the step when it came
 }
 
 // Watch registers a question.
@@ -49,7 +56,7 @@ func (r *Replay) Watch(q *WindowQuestion) error {
 	default:
 		return fmt.Errorf("which windows are meant? There are those of %s", strings.Join(names, ", "))
 	}
-	q.Step = q.step.Name
+	q.Step, q.sources = q.step.Name, len(r.plan.Upstream(q.step.Name))
 	r.watch = append(r.watch, q)
 	return nil
 }
@@ -66,19 +73,50 @@ func (q *WindowQuestion) entered(b *batch.Batch) {
 			return
 		}
 	}
+	spec := &q.step.Window.Spec
+	marks := b.Marks
+	q.hear(b.Source, b.Before)
 	for _, i := range rowsOf(b) {
+		for len(marks) > 0 && int(marks[0].After) <= i {
+			q.hear(b.Source, marks[0].Watermark)
+			marks = marks[1:]
+		}
 		if b.Times[i] != batch.NoTimestamp && q.has(b, i) {
-			q.times = append(q.times, b.Times[i])
+			q.taken = append(q.taken, takenRow{b.Times[i], spec.GapOf(b.Column(spec.GapColumn), i), q.watermark()})
 		}
 	}
+	for _, m := range marks {
+		q.hear(b.Source, m.Watermark)
+	}
+}
+
+func (q *WindowQuestion) hear(source uint32, w int64) {
+	if q.heard == nil {
+		q.heard = map[uint32]int64{}
+	}
+	if old, known := q.heard[source]; !known || w > old {
+		q.heard[source] = w
+	}
+}
+
+// watermark is the step's, as far as what has come to it tells.
+func (q *WindowQuestion) watermark() int64 {
+	low := int64(batch.EndOfInput)
+	for _, w := range q.heard {
+		low = min(low, w)
+	}
+	if len(q.heard) < q.sources {
+		return batch.NoWatermark
+	}
+	return low
 }
 
 // tooLate takes a row out again that has come too late.
 func (q *WindowQuestion) tooLate(l lateRow) {
 	q.late = append(q.late, l)
-	for i := len(q.times) - 1; i >= 0; i-- {
-		if q.times[i] == l.time {
-			q.times = append(q.times[:i], q.times[i+1:]...)
+	for i := len(q.taken) - 1; i >= 0; i-- {
+		if q.taken[i].time == l.time {
+			q.taken = append(q.taken[:i], q.taken[i+1:]...)
 			return
 		}
 	}
@@ -140,8 +178,18 @@ func (r *Replay) span(q *WindowQuestion) (window.Span, error) {
 	return *best, nil
 }
 
-// session is the session around a moment: the last one that has given a result, or else what the key's rows make.
+// session is the session around a moment: one that is open, as the key's rows make it, or else the last one that has given a result.
 func (r *Replay) session(q *WindowQuestion) (window.Span, error) {
+	sessions := q.step.Window.Spec.Sessions()
+	for _, row := range q.taken {
+		sessions.Take(row.time, row.gap, row.watermark)
+	}
+	sessions.Advance(r.stands(q.Step))
+	for _, s := range sessions.Open() {
+		if q.Start >= s.Start && q.Start < s.End {
+			return s, nil
+		}
+	}
 	var found *window.Span
 	for _, row := range r.rowsOfKey(q) {
 		if s, ok := row.span(); ok && q.Start >= s.Start && q.Start < s.End {
@@ -150,22 +198,6 @@ func (r *Replay) session(q *WindowQuestion) (window.Span, error) {
 	}
 	if found != nil {
 		return *found, nil
-	}
-	spec := q.step.Window.Spec
-	if spec.GapColumn != "" || spec.MaxLength > 0 {
-		return window.Span{}, fmt.Errorf("no session of %s around %s has given a result, and where sessions have a gap of their own or a longest length, those that are open cannot be told from their records",
-			or(q.Key, "all records"), moment(q.Start))
-	}
-	times := append([]int64(nil), q.times...)
-	sort.Slice(times, func(i, k int) bool { return times[i] < times[k] })
-	for i := 0; i < len(times); {
-		span := window.Span{Start: times[i], End: times[i] + spec.Gap}
-		for i++; i < len(times) && times[i] <= span.End; i++ {
-			span.End = times[i] + spec.Gap
-		}
-		if q.Start >= span.Start && q.Start < span.End {
-			return span, nil
-		}
 	}
 	return window.Span{}, fmt.Errorf("no session of the key %s is around %s: no record of it came there in time to the step %s", q.Key, moment(q.Start), q.Step)
 }

@@ -72,3 +72,28 @@ func TestQuestionsThatCannotBeAsked(t *testing.T) {
 	_, err = r.Record("clicks", 99)
 	require.ErrorContains(t, err, "8 records, so there is no record 99")
 }
+
+// Sessions that are open are told from their records also where each record says how long its gap is, and where sessions are cut.
+func TestOpenSessionsAreExplained(t *testing.T) {
+	r, list, err := scenario.NewReplay("testdata/replay/sessions.toml", settings(t))
+	require.NoError(t, list.Err())
+	require.NoError(t, err)
+	defer r.Close()
+	var questions []*scenario.WindowQuestion
+	for _, text := range []string{"a@1050000", "b@1030000", "b@1149999", "b@1150000", "b@999000"} {
+		q, err := scenario.ParseWindow(text)
+		require.NoError(t, err)
+		require.NoError(t, r.Watch(q))
+		questions = append(questions, q)
+	}
+	require.NoError(t, r.Feed(context.Background(), scenario.Input{Source: "s", Path: "testdata/replay/sessions.jsonl"}))
+	var out strings.Builder
+	for _, q := range questions {
+		if a, err := r.Window(q); err != nil {
+			out.WriteString(err.Error() + "\n")
+		} else {
+			out.WriteString(a.String() + "\n")
+		}
+	}
+	golden(t, "testdata/replay/sessions.want", out.String())
+}

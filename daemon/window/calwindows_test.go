@@ -170,3 +170,44 @@ func TestCalendarSlidingAndCumulativeAtTheEndsOfTime(t *testing.T) {
 		}
 	}
 }
+
+// FuzzCalendarWindows: whatever the lengths, the zone and the time, windows hold the row, ascend, and are found again from their own instants.
+func FuzzCalendarWindows(f *testing.F) {
+	f.Add(int64(1711846800000), 7, 1, byte(0), byte(0), int64(0), "Europe/Berlin", true)
+	f.Add(int64(1325239200000), 3, 1, byte(0), byte(0), int64(3600_000), "Pacific/Apia", true)
+	f.Add(int64(1712412000000), 1, 1, byte(2), byte(0), int64(0), "Australia/Lord_Howe", false)
+	f.Add(int64(math.MinInt64+1), 12, 1, byte(2), byte(2), int64(0), "America/New_York", false)
+	f.Fuzz(func(t *testing.T, ts int64, n, m int, unit, slide byte, offset int64, name string, sliding bool) {
+		loc, err := time.LoadLocation(name)
+		if err != nil {
+			return
+		}
+		units := []CalendarUnit{Day, Week, Month}
+		s := Spec{Type: Cumulative, CalendarN: n, CalendarUnit: units[unit%3], SlideN: m, SlideUnit: units[slide%3], Offset: offset, Location: loc}
+		if sliding {
+			s.Type = Sliding
+		}
+		if len(s.Check()) > 0 || n > 500 {
+			return
+		}
+		spans := s.Assign(ts, nil)
+		if sliding && !s.hasGaps() && len(spans) == 0 && ts != math.MinInt64 {
+			t.Fatalf("%+v: no window holds %d", s, ts)
+		}
+		for i, w := range spans {
+			if ts < w.Start || ts >= w.End && w.End != math.MaxInt64 || i > 0 && !before(spans[i-1], w) {
+				t.Fatalf("%+v: %d is in %v, the windows are %v", s, ts, w, spans)
+			}
+		}
+		if len(spans) > 0 && ts > -farAway && ts < farAway {
+			last := spans[len(spans)-1]
+			found := false
+			for _, w := range s.Assign(last.End-1, nil) {
+				found = found || w == last
+			}
+			if !found {
+				t.Fatalf("%+v: %v of %d is not found from its last instant", s, last, ts)
+			}
+		}
+	})
+}

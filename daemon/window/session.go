@@ -3,8 +3,6 @@ package window
 import (
 	"math"
 	"sort"
-
-	"github.com/tidemark-stream/tidemark/sdk/batch"
 )
 
 // Sessions. A row at ts first has the window [ts, ts+gap) of its own. Windows of one key that overlap or touch are one session (8.1).
@@ -121,28 +119,7 @@ func (g *general) sessionRow(rows *Rows, row, key uint32, ts int64) {
 }
 
 // gap is the session gap of a row.
-func (g *general) gap(row uint32) int64 {
-	c := g.gaps
-	if c == nil {
-		return g.spec.Gap
-	}
-	switch v := c.Bits[row]; c.Kinds[row] {
-	case batch.Int:
-		if gap := int64(v); gap >= 0 {
-			return gap
-		}
-	case batch.Uint:
-		return math.MaxInt64
-	case batch.Float:
-		if f := math.Float64frombits(v); f >= 0 && f == math.Trunc(f) {
-			if f >= math.MaxInt64 {
-				return math.MaxInt64
-			}
-			return int64(f)
-		}
-	}
-	return g.spec.Gap
-}
+func (g *general) gap(row uint32) int64 { return g.spec.GapOf(g.gaps, int(row)) }
 
 // stretch gives a session its new bounds. One whose end has come to lie ahead again waits for it, together with the late rows that
 // were collected in it (8.3).
