@@ -90,7 +90,7 @@ func pipelineDir(state, name string) (string, error) {
 // notAFile refuses a file where a state directory is to be named. One that is not there is for others to make, or to miss.
 func notAFile(dir string) error {
 	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
-		return &exitError{code: exitConfig, err: fmt.Errorf("--state %s is a file; name a directory", dir)}
+		return &exitError{code: exitEnvironment, err: fmt.Errorf("--state %s is a file; name a directory", dir)}
 	}
 	return nil
 }

@@ -4,9 +4,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -81,19 +79,6 @@ func TestTwoProgramsOnOneState(t *testing.T) {
 	first.stop()
 }
 
-// mount mounts a file system in memory for the test, which is left out where that is not allowed.
-func (t *trial) mount(dir, options string) {
-	t.Helper()
-	if runtime.GOOS != "linux" || os.Geteuid() != 0 {
-		t.Skip("only root mounts")
-	}
-	require.NoError(t, os.MkdirAll(t.path(dir), 0o755))
-	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", options, "tmpfs", t.path(dir)).CombinedOutput(); err != nil {
-		t.Skipf("this root must not mount: %s", out)
-	}
-	t.Cleanup(func() { _ = exec.Command("umount", "-l", t.path(dir)).Run() })
-}
-
 func TestAStateThatCannotBeWritten(t *testing.T) {
 	t.Parallel()
 	t.Run("a file in the way", func(t *testing.T) {
@@ -101,7 +86,7 @@ func TestAStateThatCannotBeWritten(t *testing.T) {
 		r.write("state", "notes")
 		p := r.runIn("state")
 		require.Equal(t, exitEnvironment, p.wait(), "%s", p.err.String())
-		p.says("TM6002", "state")
+		p.says("--state state is a file; name a directory")
 		require.Equal(t, "notes", r.read("state"))
 	})
 	t.Run("somebody else's directory", func(t *testing.T) {
@@ -114,7 +99,7 @@ func TestAStateThatCannotBeWritten(t *testing.T) {
 	})
 	t.Run("a read-only file system", func(t *testing.T) {
 		r := plainTrial(t)
-		r.mount("state", "size=1m,ro")
+		r.mount("state", "size=1m", readOnly)
 		p := r.runIn("state")
 		require.Equal(t, exitEnvironment, p.wait(), "%s", p.err.String())
 		p.says("TM6002", "read-only", "must be writable for user")
@@ -124,7 +109,7 @@ func TestAStateThatCannotBeWritten(t *testing.T) {
 func TestAFullDisk(t *testing.T) {
 	t.Parallel()
 	r := plainTrial(t)
-	r.mount("state", "size=40m")
+	r.mount("state", "size=40m", 0)
 	p := r.runIn("state")
 	r.windowsFrom(0, 11)
 	r.until("it works", func() bool { return r.linesIn("out.jsonl") == 10 })

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"go.uber.org/goleak"
 )
 
 // binary is the program as a user builds it.
@@ -36,7 +38,31 @@ func buildAndRun(m *testing.M) (int, error) {
 	if err := build.Run(); err != nil {
 		return 1, fmt.Errorf("build the program: %w", err)
 	}
-	return m.Run(), nil
+	unmountLeftovers()
+	code := m.Run()
+	if code == 0 {
+		err = leftBehind()
+	}
+	if err != nil {
+		code = 1
+	}
+	return code, err
+}
+
+// leftBehind says what the tests have left running: processes of the program, and goroutines of tests that call its parts themselves.
+func leftBehind() error {
+	var left []string
+	if !eventually(func() bool {
+		left = processes(binary, "")
+		return len(left) == 0
+	}) {
+		return fmt.Errorf("processes are left: %s", strings.Join(left, "; "))
+	}
+	http.DefaultClient.CloseIdleConnections()
+	if err := goleak.Find(); err != nil {
+		return fmt.Errorf("goroutines are left: %w", err)
+	}
+	return nil
 }
 
 // TestScripts runs the files of testdata/script: what a user types, and what comes of it. Beside the commands of testscript they have

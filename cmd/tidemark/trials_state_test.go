@@ -8,7 +8,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -18,11 +17,7 @@ import (
 var stateTrials = []trialCase{
 	{"079-disk-full", func(t *trial) {
 		state := t.path("state")
-		require.NoError(t, os.Mkdir(state, 0o700))
-		if runtime.GOOS != "linux" || syscall.Mount("tmpfs", state, "tmpfs", 0, "size=32m") != nil {
-			t.Skip("needs a small file system of its own, which only root can mount")
-		}
-		defer syscall.Unmount(state, syscall.MNT_DETACH)
+		t.mount("state", "size=32m", 0)
 		lines := wholeLines(t.read("input.jsonl"))
 		t.write("grows.jsonl", "")
 		p := t.start("pipeline.toml")
