@@ -434,7 +434,7 @@ func (a *attempt) makeLane(ctx context.Context, number uint32, s *plan.Source, a
 		open.Restored = append(open.Restored, wire.RestoredPartition{Name: name, Position: r.position, Ended: r.ended})
 	}
 	if a.p.set.Replay != nil {
-		c.source = newReplay(a.p.set.Replay[s.Name])
+		c.source, c.before = newReplay(a.p.set.Replay[s.Name]), &restored
 		return newLane(c), nil
 	}
 	c.source, err = a.p.set.Plugins.OpenSource(ctx, open, isolation(s.Plugin.Isolation))

@@ -39,6 +39,7 @@ type laneConfig struct {
 	eventTime bool // rows need a time
 	source    wire.Source
 	journal   *journaled      // source, when it has a journal
+	before    *laneSnapshot   // dead letters are brought in again: how the source stood, and stands afterwards
 	headers   *decode.Headers // csv with a header row, else nil
 	columns   []*columnizer   // one for each worker
 	notice    func(decode.Notice)

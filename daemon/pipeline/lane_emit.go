@@ -123,6 +123,9 @@ func (l *lane) emitBatch(it *item) error {
 // snapshot is the lane's state at the place of a barrier.
 func (l *lane) snapshot(it *item) laneSnapshot {
 	s := laneSnapshot{partitions: map[string]partitionState{}, watermark: it.combined, guard: it.guard}
+	if l.before != nil { // what is brought in again says nothing about how far the source is
+		s.watermark, s.guard = l.before.watermark, l.before.guard
+	}
 	for name, p := range l.gone {
 		s.partitions[name] = p
 	}
