@@ -144,11 +144,12 @@ func TestPipelines(t *testing.T) {
 	needPython(t)
 	for name, summary := range map[string]string{
 		"nth_highest": "9 records in, 4 windows fired, 6 results, 0 late, 0 dead-lettered",
+		"high_water":  "288 records in, 7 windows fired, 16 results, 0 late, 0 dead-lettered",
 		"tides":       "288 records in, 4 windows fired, 8 results, 0 late, 0 dead-lettered",
 	} {
 		t.Run(name, func(t *testing.T) {
 			out, log := run(t, "--plugin-dir", "examples/python", "run", "examples/python/"+name+".toml")
-			require.ElementsMatch(t, expected(t, name+".expected.txt"), lines(out)) // the two sinks of the first one write side by side
+			require.ElementsMatch(t, expected(t, name+".expected.txt"), lines(out)) // two sinks write side by side
 			require.Contains(t, log, summary)
 		})
 	}
@@ -156,7 +157,7 @@ func TestPipelines(t *testing.T) {
 
 func TestTheKitPasses(t *testing.T) {
 	needPython(t)
-	for _, name := range []string{"tidemark-assigner-nth_highest", "tidemark-source-tides"} {
+	for _, name := range []string{"tidemark-assigner-nth_highest", "tidemark-source-tides", "tidemark-aggregate-trimmed_mean", "tidemark-window-turns"} {
 		t.Run(name, func(t *testing.T) {
 			out, _ := run(t, "plugins", "verify", "--records", "60", "examples/python/"+name)
 			require.Contains(t, out, "sha256 = [")

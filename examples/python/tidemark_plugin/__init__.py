@@ -7,14 +7,15 @@
     serve(Mine)
 
 It is written to be read beside docs/plugins/protocol.md: serving.py is the start and the end of the process, options.py checks options,
-batches.py packs and unpacks vectors, assigning.py and sourcing.py are the two streams.
+batches.py packs and unpacks vectors; assigning.py, sourcing.py and windows.py are the streams.
 """
 
 from .assigning import Assigner
 from .batches import INT64_MAX, NONE, Kind, cells, pack_marks
 from .serving import log, serve
 from .sourcing import Partition, Source
+from .windows import Aggregate, Refused, Window, WindowFunction
 
 END_OF_INPUT = INT64_MAX
 
-__all__ = ["Assigner", "Source", "Partition", "Kind", "NONE", "END_OF_INPUT", "cells", "pack_marks", "log", "serve"]
+__all__ = ["Aggregate", "Assigner", "Partition", "Refused", "Source", "Window", "WindowFunction", "Kind", "NONE", "END_OF_INPUT", "cells", "pack_marks", "log", "serve"]

@@ -57,7 +57,7 @@ def _value(batch, kind, bits):
 
 
 class Builder:
-    """Collects the rows of one batch, a tuple each. fields are (name, type) with the type float, int or str."""
+    """Collects the rows of one batch, a tuple each. fields are (name, type) with the type float, int, str or bool; None is null."""
 
     def __init__(self, fields):
         self.fields = fields
@@ -71,16 +71,27 @@ class Builder:
         extra = bytearray()
         columns = zip(*self.rows) if self.rows else ()
         for (name, kind), values in zip(self.fields, columns):
-            if kind is float:
-                b.columns.add(name=name, kind=Kind.FLOAT, bits=pack("d", values))
-            elif kind is int:
-                b.columns.add(name=name, kind=Kind.INT, bits=pack("q", values))
-            else:
-                references = []
-                for text in values:
-                    data = text.encode()
-                    references.append(_EXTRA | len(extra) << 32 | len(data))
-                    extra += data
-                b.columns.add(name=name, kind=Kind.STRING, bits=pack("Q", references))
+            _add_column(b, extra, name, kind, values)
         b.extra = bytes(extra)
         return b
+
+
+def _add_column(b, extra, name, kind, values):
+    cell = {float: Kind.FLOAT, int: Kind.INT, str: Kind.STRING, bool: Kind.BOOL}[kind]
+    column = b.columns.add(name=name, kind=cell)
+    if None in values:  # then each cell has a kind of its own
+        column.kind = 0
+        column.kinds = bytes(Kind.NULL if v is None else cell for v in values)
+    if kind is float:
+        column.bits = pack("d", [v or 0.0 for v in values])
+    elif kind is int:
+        column.bits = pack("q", [v or 0 for v in values])
+    elif kind is bool:
+        column.bits = pack("Q", [int(v or False) for v in values])
+    else:
+        references = []
+        for text in values:
+            data = (text or "").encode()
+            references.append(_EXTRA | len(extra) << 32 | len(data))
+            extra += data
+        column.bits = pack("Q", references)

@@ -38,6 +38,7 @@ def _texts(value):
     return [_text(v) for v in (value if isinstance(value, list) else [value])]
 
 
+_DEFAULTS = {"int": int, "bool": lambda text: text == "true", "strings": lambda text: text.split(",")}  # which are texts, as in a pipeline file
 _READERS = {"string": _text, "int": _whole, "bool": _truth, "duration": milliseconds, "strings": _texts}
 
 
@@ -68,7 +69,7 @@ def read_options(described, given):
     for o in described:
         value = given.get(o["name"])
         if value is None and "default" in o:
-            value = int(o["default"]) if o["type"] == "int" else o["default"].split(",") if o["type"] == "strings" else o["default"]
+            value = _DEFAULTS.get(o["type"], str)(o["default"])
         if value is not None:
             out[o["name"]] = _READERS[o["type"]](value)
     return out

@@ -15,6 +15,7 @@ from tidemark.plugin.v1 import plugin_pb2_grpc as pb_grpc
 from .assigning import AssignerService
 from .options import check_options
 from .sourcing import SourceService
+from .windows import WindowsService
 
 COOKIE_KEY, COOKIE_VALUE = "TIDEMARK_PLUGIN", "1b9d9bbf-event-time"
 CORE_PROTOCOL, PLUGIN_PROTOCOL = 1, 1
@@ -44,6 +45,7 @@ def serve(*plugins):
     pb_grpc.add_PluginServicer_to_server(PluginService(plugins, counters), server)
     pb_grpc.add_AssignerServicer_to_server(AssignerService(plugins, counters), server)
     pb_grpc.add_SourceServicer_to_server(SourceService(plugins, counters), server)
+    pb_grpc.add_TransformServicer_to_server(WindowsService(plugins, counters), server)
     server.add_generic_rpc_handlers([_GoPlugin(over)])
     path = os.path.join(os.environ.get("PLUGIN_UNIX_SOCKET_DIR") or "/tmp", f"plugin-{os.getpid()}")
     server.add_insecure_port("unix:" + path)
