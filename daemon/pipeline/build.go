@@ -329,7 +329,16 @@ func (a *attempt) wireStage(n *stageNode) (err error) {
 		return err
 	}
 	out := n.output
-	out.main = n.main
+	out.main, out.pool, out.ctx = n.main, a.pool, a.ctx
+	if a.p.set.Seen == nil && a.p.set.Drive == nil { // whoever looks on, or keeps time, wants one thing after the other
+		for range a.workers {
+			worker, err := a.port(readers.main)
+			if err != nil {
+				return err
+			}
+			out.workers = append(out.workers, worker)
+		}
+	}
 	if n.writer, err = a.letterWriter(n.step.Name, plan.Late, readers.late); err != nil {
 		return err
 	}

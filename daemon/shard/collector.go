@@ -28,6 +28,9 @@ func (s *Stage) collect(ctx context.Context) error {
 				watermark = m.marks[n-1].Watermark
 			}
 			err := s.stream(ctx, m, replies, before)
+			if err == nil && ctx.Err() == nil {
+				err = s.cfg.Downstream.Flush()
+			}
 			if err != nil || ctx.Err() != nil {
 				return ignoreCancel(ctx, err)
 			}
@@ -54,6 +57,9 @@ func (s *Stage) collect(ctx context.Context) error {
 			err = s.handOn(m, replies, before)
 		}
 		s.giveBack(m, replies)
+		if err == nil {
+			err = s.cfg.Downstream.Flush()
+		}
 		if err != nil {
 			return ignoreCancel(ctx, err)
 		}

@@ -26,6 +26,8 @@ type Downstream interface {
 	Idle(idle bool) error
 	// Barrier comes behind everything that precedes it.
 	Barrier(id uint64) error
+	// Flush comes when there is nothing more to hand on for now. Until then Results may keep back what it was given last, in order.
+	Flush() error
 }
 
 // Config describes a stage.

@@ -152,6 +152,7 @@ func (d *transcript) Late(b *batch.Batch, rows []uint32, w int64) error {
 }
 func (d *transcript) Idle(idle bool) error    { d.add("idle %t", idle); return nil }
 func (d *transcript) Barrier(id uint64) error { d.add("barrier %d", id); return nil }
+func (d *transcript) Flush() error            { return nil }
 
 func (d *transcript) wait(t require.TestingT, n int) []string {
 	for range n {
