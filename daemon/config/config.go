@@ -47,9 +47,10 @@ type Checkpoint struct {
 
 // State is [state]. Sizes are bytes.
 type State struct {
-	Memory int64
-	Cache  int64
-	Outbox int64
+	Memory   int64
+	MemoryAt *problem.Place // where the file says it; nil: nowhere
+	Cache    int64
+	Outbox   int64
 }
 
 // DeadLetters is [dead_letters].

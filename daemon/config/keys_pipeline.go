@@ -68,7 +68,7 @@ var operationKeys = []Key{
 		Doc: "A checkpoint that has not been committed by then fails, and the pipeline restarts from the last one."},
 
 	{Section: SectionState, Name: "memory", Type: TypeSize, Default: "512MiB", Min: 64 << 10, Example: `"1GiB"`,
-		Doc: "How much memory open windows may take, over all steps and shards, before some are left to the disk. What is on disk may be far larger, and results are the same. Tumbling, sliding and cumulative windows that fire at their end can be on disk, and so can sessions and global windows; windows with another trigger or early results, and those over the clock, stay in memory, and so does `dedup`. The process needs about twice as much in all."},
+		Doc: "How much memory open windows may take, over all steps and shards, before some are left to the disk. What is on disk may be far larger, and results are the same. Tumbling, sliding and cumulative windows that fire at their end can be on disk, and so can sessions, global windows and what `dedup` remembers; fixed windows with another trigger or early results, and those over the clock, stay in memory. The process needs about twice as much in all."},
 	{Section: SectionState, Name: "cache", Type: TypeSize, Default: "32MiB", Min: 1 << 20, Example: `"128MiB"`,
 		Doc: "Memory for blocks of the store that are read back. In a daemon all pipelines share one cache of the daemon's size, and this is not used."},
 	{Section: SectionState, Name: "outbox", Type: TypeSize, Default: "1GiB", Min: 1 << 20, Example: `"10GiB"`,

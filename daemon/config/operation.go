@@ -21,6 +21,9 @@ func (c *Config) readOperation(root *reader) {
 	r.done()
 	r = table("state", SectionState)
 	c.State = State{Memory: r.size("memory"), Cache: r.size("cache"), Outbox: r.size("outbox")}
+	if v := r.table.Get("memory"); v != nil {
+		c.State.MemoryAt = &v.At
+	}
 	r.done()
 	r = table("dead_letters", SectionDeadLetters)
 	c.DeadLetters = DeadLetters{MaxSize: r.size("max_size"), MaxAge: r.duration("max_age")}

@@ -14,6 +14,8 @@ type dedupOperator struct {
 	kept  []uint32
 }
 
+var _ window.Spiller = (*dedupOperator)(nil)
+
 func (d *dedupOperator) Process(rows window.Rows) {
 	d.kept = d.dedup.Process(rows.Batch, rows.Index, rows.Keys, d.kept[:0])
 	k := 0
@@ -35,3 +37,8 @@ func (d *dedupOperator) Restore(time int64, hash uint64, key, value []byte) erro
 }
 func (d *dedupOperator) RestoreWatermark(w int64) { d.dedup.RestoreWatermark(w) }
 func (d *dedupOperator) Live() int                { return d.dedup.Live() }
+
+func (d *dedupOperator) Attach(s window.Store, share int64) error { return d.dedup.Attach(s, share) }
+func (d *dedupOperator) Held() int64                              { return d.dedup.Held() }
+func (d *dedupOperator) Shrink()                                  { d.dedup.Shrink() }
+func (d *dedupOperator) Err() error                               { return d.dedup.Err() }

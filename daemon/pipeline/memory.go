@@ -183,11 +183,11 @@ func (a *attempt) setFold(n *stageNode) error {
 	return nil
 }
 
-// windowParts is how many operators share the memory for windows.
+// windowParts is how many operators share the memory for windows and what dedup remembers.
 func windowParts(p *plan.Plan, shards int) int64 {
 	n := 0
 	for _, s := range p.Steps {
-		if s.Window != nil {
+		if s.Dedup != nil || s.Window != nil && !window.StaysInMemory(s.Window.Spec, s.Window.Env()) {
 			n += shards
 		}
 	}
@@ -197,7 +197,7 @@ func windowParts(p *plan.Plan, shards int) int64 {
 // looksUp says that a step looks up single keys in the store.
 func looksUp(p *plan.Plan) bool {
 	for _, s := range p.Steps {
-		if s.Window != nil && window.ByKey(s.Window.Spec, s.Window.Env()) {
+		if s.Dedup != nil || s.Window != nil && window.ByKey(s.Window.Spec, s.Window.Env()) {
 			return true
 		}
 	}

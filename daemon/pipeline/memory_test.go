@@ -115,3 +115,38 @@ interval = "20ms"
 		})
 	}
 }
+
+// What dedup remembers may be far more than there is memory for: the same records pass.
+func TestDedupLargerThanMemory(t *testing.T) {
+	const keys = 30_000
+	text := func(r *rig) string {
+		return fmt.Sprintf(`
+[pipeline]
+batch_rows = 512
+[sources.in]
+plugin = "file"
+path = %q
+[sources.in.time]
+timestamp = "ts"
+unit = "ms"
+max_out_of_orderness = "500ms"
+[transforms.once]
+type = "dedup"
+inputs = ["in"]
+key_by = ["k"]
+within = "6s"
+[sinks.out]
+plugin = "capture"
+inputs = ["once"]
+[checkpoint]
+interval = "20ms"
+`, r.file("in.jsonl", manyKeys(keys)...))
+	}
+	whole := newRig(t)
+	whole.runShort(t, text(whole), 1<<30)
+	short := newRig(t)
+	short.runShort(t, text(short), 128<<10)
+	require.Greater(t, len(whole.got("out")), keys)
+	require.Less(t, len(whole.got("out")), 2*keys)
+	require.Equal(t, whole.got("out"), short.got("out"))
+}

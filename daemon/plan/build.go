@@ -6,6 +6,7 @@ import (
 
 	"github.com/tidemark-stream/tidemark/daemon/config"
 	"github.com/tidemark-stream/tidemark/daemon/problem"
+	"github.com/tidemark-stream/tidemark/daemon/window"
 	"github.com/tidemark-stream/tidemark/sdk"
 )
 
@@ -55,9 +56,27 @@ func Build(cfg *config.Config, catalog Catalog) (*Plan, problem.List) {
 		b.sink(s)
 	}
 	b.policies()
+	b.unbounded()
 	b.needs()
 	b.plan.buckets()
 	return b.plan, b.list
+}
+
+// unbounded warns about steps that a bound on memory does not hold for.
+func (b *builder) unbounded() {
+	at := b.cfg.State.MemoryAt
+	if at == nil {
+		return
+	}
+	var names []string
+	for _, s := range b.plan.Steps {
+		if w := s.Window; w != nil && len(w.Spec.Check()) == 0 && window.StaysInMemory(w.Spec, w.Env()) {
+			names = append(names, s.Name)
+		}
+	}
+	if len(names) > 0 {
+		b.warn("TM3110", *at, "leave room for them beside it, or let windows fire at their end only", "memory does not hold for windows that stay in memory whatever they take: those of %s", list(names))
+	}
 }
 
 // policies warns about plugins that the file says how to run and that no component uses.

@@ -84,6 +84,7 @@ var codes = []Code{
 	{"TM3107", "not supported", "The combination is known and cannot be run."},
 	{"TM3108", "fixed length in a zone with summer time", "A warning: the windows have the same length all year and are aligned to the zone's standard time, so in summer they begin an hour off. Windows of days, weeks or months (\"1d\") follow the clocks; sliding ones where size and slide are both such lengths."},
 	{"TM3109", "never a result", "A warning: nothing ever makes the window give a result. A global window has no end; a trigger says when it is to be looked at."},
+	{"TM3110", "memory without a bound", "A warning: memory is set, and does not hold for some steps. Windows of a fixed size with another trigger than their end, early results or retractions, and all windows over the clock, stay in memory however many there are."},
 	{"TM3201", "case that does not fit its pipeline", "A test case names a component, a partition or a row that the pipeline cannot have, or does something that its sources cannot do."},
 
 	{"TM4001", "plugin not found", "There is no plugin of this kind and name. `tidemark plugins ls` lists those that were found and where."},

@@ -23,13 +23,15 @@ type Dedup struct {
 	index map[uint64]int32 // by hash: the newest entry with that hash
 	table []dedupEntry     // entries; freed ones are chained through free
 	free  int32
+	live  int
 	keys  []byte // key bytes of the entries: tag and payload
 	waste int    // bytes in keys that no entry points to
 
-	buckets map[int64]*dedupBucket
-	changed []int32 // entries since the last snapshot
-	dropped []int64 // buckets that have gone since then and that a snapshot may hold
-	saved   map[int64]bool
+	buckets map[int64]*dedupBucket // by the watermark at which they are forgotten
+	changed []int32                // entries with the flag dirty, and reused memory of such
+	dropped []int64                // buckets that have gone since the last snapshot and that the store may hold
+
+	disk *dedupDisk // where entries may lie that are not in memory; else nil
 }
 
 type dedupEntry struct {
@@ -38,18 +40,28 @@ type dedupEntry struct {
 	key   int // place and length in keys
 	size  int32
 	older int32 // next entry with the same hash, -1: none
-	live  bool
+	flags uint8
 }
 
 // dedupBucket holds the entries that are forgotten together.
-type dedupBucket struct{ entries []int32 }
+type dedupBucket struct {
+	entries []int32 // and memory that was one's, and that may be used again
+	live    int     // of them
+	saved   bool    // the store may hold some
+}
+
+// Flags of an entry.
+const (
+	dedupLive   = 1 << iota
+	dedupDirty  // stands in the list of changes since the last snapshot
+	dedupStored // a snapshot has handed it over
+	dedupHot    // has had a duplicate since it was last looked at for leaving memory
+	dedupListed // while a bucket's list is tidied: it stands there already
+)
 
 // NewDedup makes an empty shard. within is in milliseconds and positive.
 func NewDedup(within int64) *Dedup {
-	return &Dedup{
-		within: within, watermark: batch.NoWatermark, index: map[uint64]int32{}, free: -1,
-		buckets: map[int64]*dedupBucket{}, saved: map[int64]bool{},
-	}
+	return &Dedup{within: within, watermark: batch.NoWatermark, index: map[uint64]int32{}, free: -1, buckets: map[int64]*dedupBucket{}}
 }
 
 // Process looks at the rows of index in their order and appends those that pass to out; the others are duplicates. All lie between two
@@ -72,14 +84,25 @@ func (d *Dedup) seen(hash uint64, tag uint8, key []byte, t int64) bool {
 	}
 	for i := first; i >= 0; i = d.table[i].older {
 		e := &d.table[i]
-		if apart(t, e.time) <= uint64(d.within) && !d.gone(e.time) && d.is(e, tag, key) {
+		if d.near(t, e.time) && d.is(e, tag, key) {
+			e.flags |= dedupHot
 			return true
 		}
 	}
+	if d.disk != nil && len(d.disk.away) > 0 && d.isAway(hash, tag, key, t) {
+		return true
+	}
 	if !d.gone(t) {
-		d.changed = append(d.changed, d.insert(hash, tag, key, t))
+		i := d.insert(hash, tag, key, t)
+		d.table[i].flags |= dedupDirty
+		d.changed = append(d.changed, i)
 	}
 	return false
+}
+
+// near is true when a row at t is a duplicate of one of the same key at time passed.
+func (d *Dedup) near(t, passed int64) bool {
+	return apart(t, passed) <= uint64(d.within) && !d.gone(passed)
 }
 
 // apart is the distance of two times, which int64 may not hold.
@@ -105,7 +128,7 @@ func (d *Dedup) insert(hash uint64, tag uint8, key []byte, t int64) int32 {
 	if !ok {
 		older = -1
 	}
-	e := dedupEntry{hash: hash, time: t, key: len(d.keys), size: int32(len(key) + 1), older: older, live: true}
+	e := dedupEntry{hash: hash, time: t, key: len(d.keys), size: int32(len(key) + 1), older: older, flags: dedupLive}
 	d.keys = append(append(d.keys, tag), key...)
 	i := d.free
 	if i >= 0 {
@@ -116,11 +139,13 @@ func (d *Dedup) insert(hash uint64, tag uint8, key []byte, t int64) int32 {
 		d.table = append(d.table, e)
 	}
 	d.index[hash] = i
+	d.live++
 	at := d.bucket(t)
-	if d.buckets[at] == nil {
-		d.buckets[at] = &dedupBucket{}
+	b := d.bucketAt(at)
+	b.live++
+	if b.entries = append(b.entries, i); len(b.entries) > 2*b.live+64 {
+		d.tidy(at, b)
 	}
-	d.buckets[at].entries = append(d.buckets[at].entries, i)
 	return i
 }
 
@@ -144,20 +169,57 @@ func (d *Dedup) AdvanceWatermark(watermark int64) {
 		return
 	}
 	d.watermark = watermark
+	over := false
 	for at, b := range d.buckets {
 		if at > watermark {
 			continue
 		}
 		for _, i := range b.entries {
-			d.remove(i)
+			if d.belongs(i, at) {
+				d.remove(i)
+			}
 		}
 		delete(d.buckets, at)
-		if d.saved[at] {
-			delete(d.saved, at)
+		if b.saved {
 			d.dropped = append(d.dropped, at)
 		}
+		over = true
 	}
-	d.compact()
+	if over {
+		d.forgetAway()
+		d.compact()
+	}
+}
+
+// bucketAt is a bucket, made when it is not there yet.
+func (d *Dedup) bucketAt(at int64) *dedupBucket {
+	b := d.buckets[at]
+	if b == nil {
+		b = &dedupBucket{}
+		d.buckets[at] = b
+	}
+	return b
+}
+
+// belongs says that memory in a bucket's list is an entry of it.
+func (d *Dedup) belongs(i int32, at int64) bool {
+	e := &d.table[i]
+	return e.flags != 0 && d.bucket(e.time) == at
+}
+
+// tidy takes out of a bucket's list what is no entry of it, and what stands there twice.
+func (d *Dedup) tidy(at int64, b *dedupBucket) {
+	kept := b.entries[:0]
+	for _, i := range b.entries {
+		if d.belongs(i, at) && d.table[i].flags&dedupListed == 0 {
+			d.table[i].flags |= dedupListed
+			kept = append(kept, i)
+		}
+	}
+	for _, i := range kept {
+		d.table[i].flags &^= dedupListed
+	}
+	b.entries = kept
 }
 
 func (d *Dedup) remove(i int32) {
@@ -177,18 +239,24 @@ func (d *Dedup) remove(i int32) {
 		}
 	}
 	d.waste += int(e.size)
+	d.live--
+	d.buckets[d.bucket(e.time)].live--
 	*e = dedupEntry{older: d.free}
 	d.free = i
 }
 
-// compact takes the keys of forgotten entries out of memory when they are more than half of it.
+// compact gives memory back when most of it is that of forgotten entries.
 func (d *Dedup) compact() {
+	if len(d.table) > 4096 && d.live < len(d.table)/4 {
+		d.rebuild()
+		return
+	}
 	if d.waste < 64<<10 || d.waste*2 < len(d.keys) {
 		return
 	}
 	keys := make([]byte, 0, len(d.keys)-d.waste)
 	for i := range d.table {
-		if e := &d.table[i]; e.live {
+		if e := &d.table[i]; e.flags != 0 {
 			from := len(keys)
 			keys = append(keys, d.keyOf(e)...)
 			e.key = from
@@ -197,14 +265,32 @@ func (d *Dedup) compact() {
 	d.keys, d.waste = keys, 0
 }
 
-// Live is the number of keys and times that are remembered.
-func (d *Dedup) Live() int {
-	n := 0
+// rebuild puts what is there into tables of its size.
+func (d *Dedup) rebuild() {
+	old := *d
+	d.index, d.free, d.live, d.waste = make(map[uint64]int32, old.live), -1, 0, 0
+	d.table = make([]dedupEntry, 0, old.live)
+	d.keys = make([]byte, 0, len(old.keys)-old.waste)
+	d.changed = d.changed[:0]
 	for _, b := range d.buckets {
-		n += len(b.entries)
+		b.entries, b.live = nil, 0
 	}
-	return n
+	for i := range old.table {
+		e := &old.table[i]
+		if e.flags == 0 {
+			continue
+		}
+		key := old.keyOf(e)
+		k := d.insert(e.hash, key[0], key[1:], e.time)
+		d.table[k].flags = e.flags
+		if e.flags&dedupDirty != 0 {
+			d.changed = append(d.changed, k)
+		}
+	}
 }
+
+// Live is the number of keys and times that are remembered in memory.
+func (d *Dedup) Live() int { return d.live }
 
 // StateWriter takes the changes of a checkpoint. Slices are copied before the call returns.
 type StateWriter interface {
@@ -215,6 +301,9 @@ type StateWriter interface {
 
 // Snapshot hands to w what has changed since the last Snapshot or Restore. The time of an entry is the watermark at which it goes.
 func (d *Dedup) Snapshot(w StateWriter) {
+	if d.disk != nil {
+		d.beforeSnapshot(w)
+	}
 	slices.Sort(d.dropped) // map order must not show in what is stored
 	for _, at := range d.dropped {
 		w.DropTime(at)
@@ -222,18 +311,19 @@ func (d *Dedup) Snapshot(w StateWriter) {
 	var value []byte
 	for _, i := range d.changed {
 		e := &d.table[i]
-		if !e.live {
-			continue
+		if e.flags&dedupDirty == 0 {
+			continue // it was forgotten, and its memory used again or not
 		}
 		at := d.bucket(e.time)
-		if d.buckets[at] == nil {
-			continue
-		}
 		value = binary.AppendVarint(value[:0], e.time)
 		w.Set(at, e.hash, d.keyOf(e), value)
-		d.saved[at] = true
+		e.flags = e.flags&^dedupDirty | dedupStored
+		d.bucketAt(at).saved = true
 	}
 	d.changed, d.dropped = d.changed[:0], d.dropped[:0]
+	if d.disk != nil {
+		d.afterSnapshot()
+	}
 }
 
 // Restore takes one entry of an earlier Snapshot; all come before the first other call.
@@ -242,10 +332,10 @@ func (d *Dedup) Restore(time int64, hash uint64, key, value []byte) error {
 	if n != len(value) || n == 0 || len(key) == 0 {
 		return errors.New("transform: damaged state of a dedup step")
 	}
-	d.insert(hash, key[0], key[1:], t)
-	d.saved[d.bucket(t)] = true
+	d.table[d.insert(hash, key[0], key[1:], t)].flags |= dedupStored
+	d.bucketAt(d.bucket(t)).saved = true
 	if time != d.bucket(t) {
-		d.saved[time] = true // another span than the one it was stored with
+		d.bucketAt(time).saved = true // another span than the one it was stored with
 	}
 	return nil
 }

@@ -18,10 +18,12 @@ func isKeyed(s *Spec) bool {
 }
 
 // ByKey says that windows of a Spec are kept by key, and that keys are looked up in the store.
-func ByKey(spec Spec, env Env) bool { return !panesCanDo(spec, env) && isKeyed(&spec) }
+func ByKey(spec Spec, env Env) bool { return !panesCanDo(spec.settled(), env) && isKeyed(&spec) }
 
 // StaysInMemory says that windows of a Spec are in memory however much there is of them: no [Spiller] is made for it.
-func StaysInMemory(spec Spec, env Env) bool { return !panesCanDo(spec, env) && !isKeyed(&spec) }
+func StaysInMemory(spec Spec, env Env) bool {
+	return !panesCanDo(spec.settled(), env) && !isKeyed(&spec)
+}
 
 func (k keyed) Attach(s Store, share int64) error { return k.attach(s, share) }
 func (k keyed) Shrink()                           { k.disk.short = true }
@@ -59,5 +61,5 @@ func (g *general) heldKeys() int64 {
 
 func (g *general) heldTimers() int64 { return 16 * int64(g.events.size()) }
 
-// IsIndex says that an entry of the store, which has this key, is no window but helps to find windows.
+// IsIndex says that an entry of the store, which has this key, is no window but helps to find windows. That of a dedup step is known here, too.
 func IsIndex(key []byte) bool { return len(key) > 0 && (key[0] == indexMark || key[0] == stampMark) }
