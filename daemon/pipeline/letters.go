@@ -1,7 +1,9 @@
 package pipeline
 
 import (
+	"cmp"
 	"encoding/base64"
+	"math"
 	"slices"
 	"sync"
 	"unicode/utf8"
@@ -98,7 +100,17 @@ func (w *letterWriter) refused(b *batch.Batch) error {
 	}
 	w.letters = w.letters[:0]
 	source, partition := w.places.find(b.Source, b.Partition)
+	// In the order of the records, whoever has refused them: how batches are cut shows in nothing (I2).
+	bad := slices.Clone(b.Bad)
+	slices.SortStableFunc(bad, func(x, y batch.BadRow) int { return cmp.Compare(x.Row, y.Row) })
+	rows := func(before uint32) {
+		for len(bad) > 0 && bad[0].Row < before {
+			w.letters = append(w.letters, w.row(b, int(bad[0].Row), source, partition, bad[0].Code, bad[0].Message, batch.NoWatermark))
+			bad = bad[1:]
+		}
+	}
 	for _, r := range b.Rejects {
+		rows(r.After)
 		at := int64(-1)
 		if r.HasPosition {
 			at = r.Position
@@ -106,9 +118,7 @@ func (w *letterWriter) refused(b *batch.Batch) error {
 		w.letters = append(w.letters, deadletter.Letter{Code: r.Code, Message: r.Message, Source: source, Partition: partition,
 			Position: at, Unit: b.Unit, EventTime: batch.NoTimestamp, Watermark: batch.NoWatermark, Raw: r.Data, RawLength: r.Length})
 	}
-	for _, r := range b.Bad {
-		w.letters = append(w.letters, w.row(b, int(r.Row), source, partition, r.Code, r.Message, batch.NoWatermark))
-	}
+	rows(math.MaxUint32)
 	return w.send(b)
 }
 

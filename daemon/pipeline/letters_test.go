@@ -1,6 +1,7 @@
 package pipeline_test
 
 import (
+	"context"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -8,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/tidemark-stream/tidemark/sdk"
 )
 
 // Whoever reads a port gets the record's own bytes, also where they are no text, and why it is there.
@@ -94,4 +97,55 @@ inputs = ["w.late"]
 	require.Len(t, errors, 2)
 	require.Contains(t, errors[0], `"position":`+at(1)+`,`)
 	require.Contains(t, errors[1], `"position":`+at(3)+`,`)
+}
+
+// lineSource says lines.
+type lineSource []string
+
+func (s lineSource) Run(_ context.Context, out *sdk.SourceContext[string]) error {
+	for _, line := range s {
+		if err := out.Collect(line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Records that are refused for different reasons, found one after the other for a whole batch, come in the order in which they came in, however
+// batches are cut (I2).
+func TestRefusedRecordsComeInTheirOrderWhateverTheBatches(t *testing.T) {
+	lines := lineSource{"a x", "b 1", "c 9999999999999", "d", "e 2", "f 9999999999999", "g y", "h 3 4", "i z"}
+	var want []string
+	for _, rows := range []int{1, 2, 3, 100} {
+		r := newRig(t, sdk.NewSource("said", "says lines", func(struct{}) (sdk.Source[string], error) { return lines, nil }))
+		r.run(fmt.Sprintf(`
+[pipeline]
+batch_rows = %d
+[sources.s]
+plugin = "said"
+decode = { format = "delimited", delimiter = " ", fields = ["k", "ts:string"], extra = "reject" }
+time = { timestamp = "ts", unit = "s", max_ahead = "1h" }
+[transforms.w]
+type = "window"
+inputs = ["s"]
+window = { type = "tumbling", size = "10s" }
+aggregate = { n = "count()" }
+[sinks.out]
+plugin = "capture"
+inputs = ["w"]
+[sinks.errors]
+plugin = "capture"
+as = "errors"
+inputs = ["s.errors"]
+columns = ["reason", "position", "raw"]
+`, rows))
+		got := r.got("errors")
+		require.Len(t, got, 7)
+		if want == nil {
+			want = got
+			require.Contains(t, got[0], `"raw":"a x"`)
+			require.Contains(t, got[1], `"reason":"too_far_ahead"`)
+		}
+		require.Equal(t, want, got, "batches of %d", rows)
+	}
 }
