@@ -236,6 +236,11 @@ func (r *Replay) fate(source string, f *fed, row int) Answer {
 		return a
 	}
 	t := f.times[row]
+	if t == batch.NoTimestamp && r.world.waits(source, f.path) {
+		a.say("It has not been read yet: what stands before it is more than max_drift (%s) ahead of others, which have to catch up or end.",
+			config.FormatDuration(r.plan.Source(source).MaxDrift))
+		return a
+	}
 	if t == batch.NoTimestamp {
 		a.say("It has no time: it is a header, or a guard holds it until others confirm it.")
 		return a

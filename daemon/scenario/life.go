@@ -129,6 +129,16 @@ func (w *world) pump() error {
 	return nil
 }
 
+// waits reports whether a partition has something to say and is left alone (max_drift).
+func (w *world) waits(source, partition string) bool {
+	for _, e := range w.life.feeds[source].pending {
+		if e.partition == partition {
+			return true
+		}
+	}
+	return false
+}
+
 // over reports whether all sources have said their last.
 func (w *world) over() bool {
 	for _, s := range w.scripts {

@@ -2,6 +2,8 @@ package scenario_test
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -96,4 +98,26 @@ func TestOpenSessionsAreExplained(t *testing.T) {
 		}
 	}
 	golden(t, "testdata/replay/sessions.want", out.String())
+}
+
+// A record that waits for other partitions is told as that.
+func TestARecordThatWaitsForOthersIsExplained(t *testing.T) {
+	r, list, err := scenario.NewReplay("testdata/pass/drift_partitions.toml", settings(t))
+	require.NoError(t, list.Err())
+	require.NoError(t, err)
+	defer r.Close()
+	dir := t.TempDir()
+	inputs := make([]scenario.Input, 2)
+	for i, text := range []string{"o1 0\n", "n1 100\n" + strings.Repeat("n 101\n", 600)} {
+		path := filepath.Join(dir, []string{"old", "new"}[i])
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+		inputs[i] = scenario.Input{Source: "files", Path: path}
+	}
+	require.NoError(t, r.Feed(context.Background(), inputs...))
+	a, err := r.Record("files", 602)
+	require.NoError(t, err)
+	require.Contains(t, a.String(), "It has not been read yet: what stands before it is more than max_drift (1m) ahead of others")
+	a, err = r.Record("files", 2)
+	require.NoError(t, err)
+	require.Contains(t, a.String(), "It was not late")
 }
