@@ -3,6 +3,7 @@ package sdktest
 import (
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"time"
@@ -30,6 +31,9 @@ func (k *kit) source() {
 	}
 	k.try("it keeps the order of events", func() error { return orderOf(whole) })
 	k.silence(whole)
+	if last := len(whole.Said) - 1; k.d.HoldsPartitions && last >= 0 && whole.Said[last].Event == "ended" {
+		k.try("a held partition keeps no other one waiting, and goes on", func() error { return k.sourceHolds(whole) })
+	}
 	if !k.s.NoSpeed {
 		k.try("speed", k.sourceSpeed)
 	}
@@ -96,6 +100,76 @@ func (k *kit) sourceEnds() error {
 	}
 	time.Sleep(20 * time.Millisecond) // it fills what room there is
 	return within(stopTimeout, func() error { return errors.Join(s.Close(), s.Close()) })
+}
+
+// sourceHolds holds the first partition from its beginning until all others have said everything that they say in whole.
+func (k *kit) sourceHolds(whole *SourceRun) error {
+	// With small batches the source cannot have read much when it hears of the hold.
+	s, err := k.p.OpenSource(wire.SourceOpen{Plugin: k.d.Name, Options: k.s.Options.json(), Framing: sdk.Framing{Format: "lines"}, BatchRows: 10}, k.runtime())
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	h, ok := s.(wire.Holder)
+	if !ok {
+		return errors.New("it cannot be told to hold a partition")
+	}
+	left := map[string]int{}
+	for _, x := range whole.Said {
+		if x.Event == "row" {
+			left[x.Partition]++
+		}
+	}
+	names, held := map[uint32]string{}, uint32(0)
+	stage := 0 // 0: nothing is held, 1: held is, 2: it goes on
+	others := func() bool {
+		for name, n := range left {
+			if n > 0 && (stage == 0 || name != names[held]) {
+				return false
+			}
+		}
+		return true
+	}
+	late := time.AfterFunc(stopTimeout, func() { _ = s.Close() })
+	defer late.Stop()
+	err = func() error {
+		for {
+			if stage == 1 && others() {
+				stage = 2
+				if err := h.Hold(held, false); err != nil {
+					return err
+				}
+			}
+			e, err := s.Recv()
+			switch {
+			case err != nil:
+				return err
+			case e.Kind == wire.PartitionAdded:
+				names[e.Partition] = e.Name
+				if stage == 0 {
+					stage, held = 1, e.Partition
+					if err := h.Hold(held, true); err != nil {
+						return err
+					}
+				}
+			case e.Kind == wire.SourceBatch:
+				left[names[e.Partition]] -= e.Batch.N
+				e.Batch.Release()
+			case e.Kind == wire.SourceEnded:
+				for name, n := range left {
+					if n != 0 {
+						return fmt.Errorf("partition %q gave %d records less than without being held", name, n)
+					}
+				}
+				return nil
+			}
+		}
+	}()
+	if errors.Is(err, io.EOF) && stage == 1 {
+		return hinted("skip partitions that are Held, and wait for HoldsChange where all are; WaitWhileHeld is for a goroutine that reads one partition",
+			"with partition %q held, the others did not come to their end", names[held])
+	}
+	return err
 }
 
 // orderOf checks what a source may say when.
