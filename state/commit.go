@@ -83,7 +83,7 @@ func (s *Store) Commit(ctx context.Context, deltas ...*Delta) (Stats, error) {
 	s.opts.Hook("commit.end")
 	if s.tally != tally {
 		s.tally = tally
-		if err := s.mark.write(tally); err != nil {
+		if err := s.log.run(ctx, "noting the commit", func() error { return s.mark.write(tally) }); err != nil {
 			s.opts.Logger.Warn("the number of commits could not be noted; damage of the state's log may go unnoticed", "file", s.opts.FS.PathJoin(s.dir, markName), "error", err)
 		}
 	}

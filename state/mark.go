@@ -156,9 +156,11 @@ func (m *mark) write(t tally) error {
 	return err
 }
 
-// close syncs COMMITS and lets go of it.
-func (m *mark) close() error {
-	err := m.file.Sync()
+// close lets go of COMMITS, which is synced where the disk can be trusted.
+func (m *mark) close(sync bool) (err error) {
+	if sync {
+		err = m.file.Sync()
+	}
 	if closeErr := m.file.Close(); err == nil {
 		err = closeErr
 	}

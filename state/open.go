@@ -226,6 +226,8 @@ func (s *Store) openDatabase(o *pebble.Options) (*pebble.DB, error) {
 	var db *pebble.DB
 	s.log.opening.Store(true)
 	defer s.log.opening.Store(false)
+	compactions := newScheduler(s.opts.Clock)
+	o.Experimental.CompactionScheduler = afterOpening{compactions, &s.log.opening}
 	err := s.log.run(noContext, "opening the state", func() (err error) {
 		db, err = pebble.Open(path, o)
 		return err
@@ -233,6 +235,7 @@ func (s *Store) openDatabase(o *pebble.Options) (*pebble.DB, error) {
 	if err == nil {
 		return db, nil
 	}
+	compactions.Unregister() // the database does so only when it is closed
 	if strings.Contains(err.Error(), "format major version") {
 		return nil, &Error{Kind: TooNew, Path: path, Summary: "the database was written by a newer tidemark", Err: err, Hint: "run the newer tidemark"}
 	}

@@ -125,7 +125,6 @@ func (s *Store) pebbleOptions() *pebble.Options {
 		MemTableStopWritesThreshold: 3,
 		CompactionConcurrencyRange:  func() (int, int) { return 1, 2 },
 	}
-	o.Experimental.CompactionScheduler = newScheduler(s.opts.Clock)
 	// Fewer, larger files: entries are written once and dropped in runs.
 	for i := range o.TargetFileSizes {
 		o.TargetFileSizes[i] = min(int64(4<<20)<<i, 64<<20)

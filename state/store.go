@@ -83,7 +83,7 @@ func (s *Store) Close() error {
 		s.log.fenced.Store(true)
 	}
 	if s.mark != nil {
-		err = errors.Join(err, s.mark.close())
+		err = errors.Join(err, s.mark.close(s.log.failure() == nil))
 		s.mark = nil
 	}
 	if s.locks != nil {
