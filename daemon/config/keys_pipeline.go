@@ -101,7 +101,7 @@ var operationKeys = []Key{
 		Doc: "How long the process may leave a question unanswered before it counts as hung and is ended. It does not bound how long a source may be silent."},
 	{Section: SectionPlugin, Name: "user", Type: TypeString, Example: `"nobody"`, Doc: "The user to run the process as; the daemon needs the right to do that."},
 	{Section: SectionPlugin, Name: "limits", Type: TypeTable, Example: `{ memory = "512MiB" }`, Doc: "Limits that the operating system keeps for the process."},
-	{Section: SectionLimits, Name: "memory", Type: TypeSize, Default: "0", Example: `"512MiB"`, Doc: "Address space. 0 means no limit."},
+	{Section: SectionLimits, Name: "memory", Type: TypeSize, Default: "0", Example: `"512MiB"`, Doc: "Memory of its own: what it allocates, on its heap and otherwise (RLIMIT_DATA); a Go plugin collects garbage earlier when it comes near. 0 means no limit."},
 	{Section: SectionLimits, Name: "files", Type: TypeInt, Default: "0", Example: "256", Doc: "Open files. 0 means no limit of its own."},
 	{Section: SectionLimits, Name: "processes", Type: TypeInt, Default: "0", Example: "64", Doc: "Processes and threads of its user. 0 means no limit of its own."},
 }

@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -44,6 +45,28 @@ func TestPluginsThatDoNotStart(t *testing.T) {
 			require.Empty(t, h.Processes())
 		})
 	}
+}
+
+// A plugin chooses no address for the daemon: it could name a socket that only the daemon may open.
+func TestTheDaemonConnectsToThePluginsOwnSocketOnly(t *testing.T) {
+	dir, err := os.MkdirTemp("", "host-")
+	require.NoError(t, err)
+	defer os.RemoveAll(dir)
+	other, err := net.Listen("unix", filepath.Join(dir, "s"))
+	require.NoError(t, err)
+	defer other.Close()
+	for how, says := range map[string]string{"elsewhere": "does not stand in PLUGIN_UNIX_SOCKET_DIR", "linked": "is no socket", "tcp": "and not on a unix socket"} {
+		h, _ := newHost(t, Settings{StartTimeout: 5 * time.Second})
+		_, err := misbehaving(h, sdk.KindSource, "numbers", how, "SOCKET", other.Addr().String()).Describe(sdk.KindSource, "numbers")
+		var f *Failure
+		require.ErrorAs(t, err, &f)
+		require.Equal(t, NotAPlugin, f.Reason)
+		require.ErrorContains(t, err, says, how)
+		require.Empty(t, h.Processes())
+	}
+	require.NoError(t, other.(*net.UnixListener).SetDeadline(time.Now()))
+	_, err = other.Accept()
+	require.ErrorIs(t, err, os.ErrDeadlineExceeded, "nobody has come")
 }
 
 // What is odd, but does no harm.

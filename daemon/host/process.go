@@ -114,6 +114,7 @@ func (p *process) shake(ctx context.Context, cmd *exec.Cmd, stdin bool) error {
 			if err := p.openSockets(cmd, sockets); err != nil {
 				return nil, err
 			}
+			p.runner.sockets = filepath.Clean(sockets)
 			cmd.Env = append(cmd.Env, spec.Env...)
 			if stdin {
 				cmd.Stdin = os.Stdin
@@ -180,7 +181,18 @@ func (p *process) startFailure(err error, timeout time.Duration) *Failure {
 		}
 	}
 	if p.runner.pid.Load() == 0 {
-		return p.failure(NotExecutable, fmt.Sprintf("it cannot be started: %v", err), "", err)
+		hint := ""
+		if p.policy != nil && p.policy.User != "" && errors.Is(err, os.ErrPermission) {
+			hint = fmt.Sprintf("only root, or who has the capabilities CAP_SETUID and CAP_SETGID, may run it as %s, who must be able to read and execute the file", p.policy.User)
+		}
+		return p.failure(NotExecutable, fmt.Sprintf("it cannot be started: %v", err), hint, err)
+	}
+	if cause := p.runner.limitErr; cause != nil {
+		hint := "remove its limits, or give the daemon the right to set them"
+		if p.policy.User != "" {
+			hint = "the daemon needs the capability CAP_SYS_RESOURCE to set limits of another user's process"
+		}
+		return p.failure(NotExecutable, fmt.Sprintf("its limits cannot be set: %v", cause), hint, cause)
 	}
 	_ = p.runner.Kill(context.Background())
 	<-p.runner.drained

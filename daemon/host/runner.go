@@ -4,8 +4,11 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -34,7 +37,9 @@ type processRunner struct {
 	outR   *os.File
 	errR   *os.File
 	live   *os.File // our end of the liveness pipe
-	memory *os.File // shared memory for the process to inherit, or nil; closed when the process has been started
+
+	sockets string   // the folder in which the plugin makes its socket
+	memory  *os.File // shared memory for the process to inherit, or nil; closed when the process has been started
 
 	started bool // Start was called; false when go-plugin has given up before
 	pid     atomic.Int64
@@ -44,6 +49,8 @@ type processRunner struct {
 	// drained is closed behind it, when nothing is read from the process any more.
 	drained chan struct{}
 	err     error // of cmd.Wait; valid after exited
+	// limitErr is why the limits of the process could not be set; it has been killed then.
+	limitErr error
 }
 
 var _ runner.Runner = (*processRunner)(nil)
@@ -97,12 +104,12 @@ func (r *processRunner) Start(context.Context) error {
 	}
 	if err := limit(r.cmd.Process.Pid, r.policy); err != nil {
 		r.kill()
-		err = fmt.Errorf("set the limits of the process: %w", err)
+		r.limitErr = err
 		close(r.filter.over)
 		close(r.stderr.over)
 		go r.watch()
 		<-r.exited
-		return err
+		return fmt.Errorf("set the limits of the process: %w", err)
 	}
 	go r.filter.run(r.outR)
 	go r.stderr.run(r.errR)
@@ -200,7 +207,23 @@ func (r *processRunner) Name() string                    { return r.cmd.Path }
 func (r *processRunner) ID() string                      { return strconv.FormatInt(r.pid.Load(), 10) }
 func (r *processRunner) Diagnose(context.Context) string { return "" }
 
+// PluginToHost looks at where a plugin says that it listens. The daemon may be able to open more than the plugin is, and connects to nothing else
+// than a socket in the folder that it has made for it.
 func (r *processRunner) PluginToHost(network, address string) (string, string, error) {
+	if runtime.GOOS == "windows" {
+		return network, address, nil
+	}
+	info, err := os.Lstat(address)
+	switch {
+	case network != "unix":
+		return "", "", fmt.Errorf("it listens on %s %q, and not on a unix socket", network, address)
+	case filepath.Dir(filepath.Clean(address)) != r.sockets:
+		return "", "", fmt.Errorf("its socket %q does not stand in PLUGIN_UNIX_SOCKET_DIR", address)
+	case err != nil:
+		return "", "", fmt.Errorf("look at its socket: %w", err)
+	case info.Mode().Type() != fs.ModeSocket:
+		return "", "", fmt.Errorf("%q is no socket", address)
+	}
 	return network, address, nil
 }
 

@@ -2,12 +2,14 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -48,6 +50,17 @@ func main() {
 		os.Unsetenv("TIDEMARK_PLUGIN")
 		fmt.Fprintln(os.Stderr, "This binary is a plugin. These are not meant to be executed directly.")
 		os.Exit(1)
+	case "elsewhere": // a socket that is somebody else's
+		fmt.Printf("1|1|unix|%s|grpc\n", os.Getenv("SOCKET"))
+		time.Sleep(time.Hour)
+	case "linked":
+		link := os.Getenv("PLUGIN_UNIX_SOCKET_DIR") + "/link"
+		_ = os.Symlink(os.Getenv("SOCKET"), link)
+		fmt.Printf("1|1|unix|%s|grpc\n", link)
+		time.Sleep(time.Hour)
+	case "tcp":
+		fmt.Println("1|1|tcp|127.0.0.1:22|grpc")
+		time.Sleep(time.Hour)
 	case "no_server":
 		fmt.Println("1|1|unix|/nowhere/at/all|grpc")
 		time.Sleep(time.Hour)
@@ -94,7 +107,7 @@ type numbersConfig struct {
 	Count   int           `name:"count" default:"5" help:"how many events"`
 	Pause   time.Duration `name:"pause" help:"between two events"`
 	Forever bool          `name:"forever" help:"goes on until it is stopped"`
-	Fail    string        `name:"fail" enum:"error,panic,crash,exit,hang,silence" help:"after half of the events"`
+	Fail    string        `name:"fail" enum:"error,panic,crash,greedy,exit,hang,silence" help:"after half of the events"`
 	Big     sdk.Size      `name:"big" help:"bytes of each user name"`
 }
 
@@ -122,6 +135,12 @@ func (s *numbersSource) Run(ctx context.Context, out *sdk.SourceContext[Event]) 
 				return errors.New("the well has run dry")
 			case "panic":
 				panic("the roof is on fire")
+			case "greedy":
+				var all [][]byte
+				for {
+					all = append(all, bytes.Repeat([]byte{1}, 16<<20))
+					runtime.KeepAlive(all)
+				}
 			case "crash": // where the sdk does not see it
 				go panic("the roof has come down")
 				select {}
