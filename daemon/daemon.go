@@ -250,7 +250,18 @@ func (d *Daemon) refuse(file string, err error, running bool) {
 		d.set.Log.Error("pipeline refused: "+rest, "file", file, "error", err)
 		return
 	}
+	mistakes := 0
 	for _, p := range problems.Problems {
-		d.set.Log.Error("pipeline refused: "+rest, "file", file, "problem", p.Error())
+		if p.Severity == problem.Error {
+			mistakes++
+		}
+	}
+	d.set.Log.Error("pipeline refused: "+rest, "file", file, "mistakes", mistakes, "shown_by", "tidemark check "+file)
+	for _, p := range problems.Problems { // a line each, so that each can be found
+		log := d.set.Log.Error
+		if p.Severity != problem.Error {
+			log = d.set.Log.Warn
+		}
+		log("in a refused pipeline's file", "at", p.Place.String(), "code", p.Code, "problem", p.Summary, "remedy", strings.ReplaceAll(p.Hint, "\n", "; "))
 	}
 }
