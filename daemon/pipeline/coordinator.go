@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/tidemark-stream/tidemark/daemon/clock"
@@ -53,7 +54,9 @@ type coordinator struct {
 	least time.Duration
 
 	contributions chan contribution
-	wanted        chan struct{} // results wait for a commit
+	wanted        chan struct{} // a commit is wanted before its time
+	results       chan struct{} // results wait for a commit
+	waiting       []func() bool // of the sinks: whether results have come since their last barrier
 	over          chan struct{} // closed when all sources have ended or stopped: one last cut
 	orders        chan order
 	manual        bool // cuts are made to order only, and at the end
@@ -74,7 +77,7 @@ const probeBit = 1 << 63
 func isProbe(barrier uint64) bool { return barrier&probeBit != 0 }
 
 func newCoordinator() *coordinator {
-	return &coordinator{contributions: make(chan contribution, 64), wanted: make(chan struct{}, 1), over: make(chan struct{}),
+	return &coordinator{contributions: make(chan contribution, 64), wanted: make(chan struct{}, 1), results: make(chan struct{}, 1), over: make(chan struct{}),
 		orders: make(chan order), next: 1}
 }
 
@@ -89,9 +92,40 @@ func (c *coordinator) contribute(ctx context.Context, barrier uint64, apply func
 }
 
 // want asks for a commit before the interval is over. It never blocks.
-func (c *coordinator) want() {
+func (c *coordinator) want() { tell(c.wanted) }
+
+// outbox is for a sink: it calls brought when it has results, which never blocks, and cut at each barrier, between two calls of brought. Results
+// that come while a cut is being collected, but before their sink's barrier, are in that cut and ask for no other one.
+func (c *coordinator) outbox() (brought, cut func()) {
+	since := new(atomic.Bool)
+	c.waiting = append(c.waiting, since.Load)
+	return func() {
+		since.Store(true)
+		tell(c.results)
+	}, func() { since.Store(false) }
+}
+
+// inCut drops the wish for a commit of results that are all in the cut that has just been collected.
+func (c *coordinator) inCut() {
+	take(c.results)
+	for _, waits := range c.waiting {
+		if waits() {
+			tell(c.results)
+			return
+		}
+	}
+}
+
+func tell(c chan<- struct{}) {
 	select {
-	case c.wanted <- struct{}{}:
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+func take(c <-chan struct{}) {
+	select {
+	case <-c:
 	default:
 	}
 }
@@ -183,10 +217,21 @@ func (c *coordinator) orderThen(ctx, life context.Context, then func() error) er
 
 // pause waits until the next cut is due, or ordered. last is when the last one was asked for, ended when it had been made.
 func (c *coordinator) pause(ctx context.Context, last, ended time.Time) (final bool, ordered *order, err error) {
-	var due, early <-chan time.Time
-	wanted := c.wanted
+	var due <-chan time.Time
+	var early clock.Timer
+	defer func() {
+		if early != nil {
+			early.Stop()
+		}
+	}()
+	wanted, results := c.wanted, c.results
+	var now <-chan time.Time
+	soon := func() {
+		early = c.clock.NewTimer(max(0, c.minInterval-c.clock.Since(last)))
+		now, wanted, results = early.C(), nil, nil
+	}
 	if c.manual {
-		wanted = nil
+		wanted, results = nil, nil
 	} else {
 		timer := c.clock.NewTimer(max(0, c.interval-c.clock.Since(last), c.least-c.clock.Since(ended)))
 		defer timer.Stop()
@@ -196,16 +241,16 @@ func (c *coordinator) pause(ctx context.Context, last, ended time.Time) (final b
 		select {
 		case <-due:
 			return false, nil, nil
-		case <-early:
+		case <-now:
 			return false, nil, nil
 		case <-c.over:
 			return true, nil, nil
 		case o := <-c.orders:
 			return false, &o, nil
 		case <-wanted:
-			timer := c.clock.NewTimer(max(0, c.minInterval-c.clock.Since(last)))
-			defer timer.Stop()
-			early, wanted = timer.C(), nil
+			soon()
+		case <-results:
+			soon()
 		case <-ctx.Done():
 			return false, nil, context.Cause(ctx)
 		}
@@ -218,10 +263,8 @@ func (c *coordinator) cut(ctx context.Context, probe bool) (*cut, error) {
 	if probe {
 		made.barrier |= probeBit
 	} else {
-		select { // what waits now will be in this cut
-		case <-c.wanted:
-		default:
-		}
+		take(c.wanted) // what waits now will be in this cut
+		take(c.results)
 	}
 	c.next++
 	begun := c.clock.Now()
@@ -240,6 +283,9 @@ func (c *coordinator) cut(ctx context.Context, probe bool) (*cut, error) {
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		}
+	}
+	if !probe {
+		c.inCut()
 	}
 	made.taken = c.clock.Since(begun)
 	return made, nil

@@ -59,10 +59,11 @@ func (a *attempt) openSink(ctx context.Context, s *plan.Sink) error {
 		a.onClose(sink.Close)
 		sinks = append(sinks, sink)
 	}
+	brought, passed := a.coord.outbox()
 	box, err := deliver.Open(a.ctx, deliver.Settings{
 		Name: s.Name, Sink: sinks[0], More: sinks[1:], ExactlyOnce: s.ExactlyOnce, Store: a.store, Clock: a.p.set.Clock, Log: structured(a.p.set.Log), Budget: a.budget,
 		Refused:   a.refusedBySink(s),
-		Wanted:    a.coord.want,
+		Wanted:    brought,
 		Hook:      failpoint.Hit,
 		Skip:      a.restored.Skip,
 		BatchRows: s.Batch.Rows, BatchBytes: s.Batch.Bytes, Linger: s.Batch.Linger,
@@ -78,6 +79,7 @@ func (a *attempt) openSink(ctx context.Context, s *plan.Sink) error {
 			return a.coord.contribute(a.ctx, barrier, func(*cut) {})
 		}
 		part := box.Cut()
+		passed()
 		return a.coord.contribute(a.ctx, barrier, func(c *cut) { c.parts = append(c.parts, part) })
 	})
 	a.sinks[s.Name].tap = a.p.tapped(a.p.set.Tap)
