@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"github.com/tidemark-stream/tidemark/daemon/aggregate"
 	"pgregory.net/rapid"
 )
 
@@ -210,4 +211,65 @@ func FuzzCalendarWindows(f *testing.F) {
 			}
 		}
 	})
+}
+
+// Marks that no window of a calendar can notice are left out, also where the clocks change and where an offset has milliseconds.
+func TestCalendarMarksInsideABucketCanBeLeftOut(t *testing.T) {
+	const hour = 3600_000
+	moments := map[string]string{
+		"Europe/Berlin": "2024-03-31T01:00:00Z", "Australia/Lord_Howe": "2024-10-05T15:30:00Z", "America/Santiago": "2024-09-08T04:00:00Z",
+		"Asia/Kolkata": "2024-03-31T18:30:00Z", "UTC": "2024-03-31T00:00:00Z",
+	}
+	specs := []Spec{
+		{Type: Tumbling, CalendarN: 1, CalendarUnit: Day},
+		{Type: Sliding, CalendarN: 2, CalendarUnit: Day, SlideN: 1, SlideUnit: Day},
+		{Type: Cumulative, CalendarN: 1, CalendarUnit: Day, Slide: hour},
+		{Type: Cumulative, CalendarN: 1, CalendarUnit: Day, Slide: hour + hour/2},
+		{Type: Cumulative, CalendarN: 1, CalendarUnit: Month, SlideN: 1, SlideUnit: Day},
+	}
+	for name, moment := range moments {
+		loc := zone(t, name)
+		at, err := time.Parse(time.RFC3339, moment)
+		require.NoError(t, err)
+		rapid.Check(t, func(t *rapid.T) {
+			spec := rapid.SampledFrom(specs).Draw(t, "spec")
+			spec.Location = loc
+			spec.Offset = rapid.SampledFrom([]int64{0, 1, hour + 1, -hour + 500}).Draw(t, "offset")
+			spec.Lateness = rapid.SampledFrom([]int64{0, 1500, hour}).Draw(t, "lateness")
+			require.Empty(t, spec.Check())
+			size, offset := spec.MarkBucket(false)
+			aggs := []aggregate.Spec{{Name: "n", Func: "count"}}
+			every, first := newRig(t, generalEngine, spec, false, 1, aggs...), newRig(t, generalEngine, spec, false, 1, aggs...)
+			watermark, bucket := at.UnixMilli()-26*hour, int64(math.MinInt64)
+			step := rapid.SampledFrom([]int64{1, 499, 500, 999, 1000, 1001, 60_000, hour - 1, hour, hour + 1, 12 * hour})
+			for range rapid.IntRange(1, 60).Draw(t, "steps") {
+				if rapid.Bool().Draw(t, "mark") {
+					watermark += step.Draw(t, "further")
+					got := every.advance(watermark)
+					if b := floorDiv(watermark+1-offset, size); b > bucket {
+						bucket = b
+						require.Equal(t, lines(got), lines(first.advance(watermark)))
+					} else {
+						require.Empty(t, got, "the mark %d made a difference", watermark)
+					}
+					continue
+				}
+				row := testRow{key: "a", value: 1, ts: watermark + step.Draw(t, "ahead") - step.Draw(t, "behind")}
+				require.Equal(t, lines(every.process(row)), lines(first.process(row)))
+				require.Equal(t, every.late, first.late)
+			}
+			require.Equal(t, lines(every.advance(math.MaxInt64)), lines(first.advance(math.MaxInt64)))
+		})
+	}
+}
+
+// In Santiago midnight was skipped, so this day begins with a whole second, although the offset has a millisecond.
+func TestABoundaryThatIsSkippedIsOneOfABucket(t *testing.T) {
+	at := time.Date(2024, 9, 8, 4, 0, 0, 0, time.UTC).UnixMilli()
+	spec := Spec{Type: Tumbling, CalendarN: 1, CalendarUnit: Day, Location: zone(t, "America/Santiago"), Offset: 1, Lateness: 250}
+	require.Equal(t, at, spec.Assign(at-1, nil)[0].End)
+	size, offset := spec.MarkBucket(false)
+	for _, end := range []int64{at, at + 250, at + dayMillis + 1, at + dayMillis + 251} {
+		require.Zero(t, floorMod(end-offset, size), "%d", end-at)
+	}
 }

@@ -37,6 +37,10 @@ func (s Spec) MarkBucket(meta bool) (size, offset int64) {
 		}
 		b.add(s.Offset, grain)
 		b.add(addSaturating(s.Offset, s.Lateness), grain)
+		if grain < dayMillis { // what the clock skips comes with its change, which is at a whole second
+			b.add(0, grain)
+			b.add(s.Lateness, grain)
+		}
 	default:
 		step := s.Size
 		if s.Type != Tumbling {
