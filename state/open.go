@@ -52,7 +52,7 @@ func inspect(dir string, opts Options) (int, error) {
 		if opts.ReadOnly || opts.MustExist {
 			return 0, newError(Missing, dir, nothing, "there is no state directory")
 		}
-		if err := makeDir(fs, dir); err != nil {
+		if err := MakeDir(fs, dir); err != nil {
 			if oserror.IsNotExist(err) { // its parents are made, so it is the file system that takes no directories
 				e := newError(Unwritable, dir, "choose a directory on a file system that takes files", "create the state directory")
 				e.Err = err
@@ -87,9 +87,10 @@ func inspect(dir string, opts Options) (int, error) {
 	return 0, nil
 }
 
-// makeDir creates a directory and its parents so that they survive a crash: a new name is safe only when the directory that holds it is
-// synced.
-func makeDir(fs vfs.FS, dir string) error {
+// MakeDir creates a directory and its parents (mode 700) so that they survive a crash: a new name is safe only when the directory that holds
+// it is synced. One that is there already may have been made by a process that was killed before it had synced it, so the directory that
+// holds it is synced in any case.
+func MakeDir(fs vfs.FS, dir string) error {
 	parents := []string{}
 	for at := dir; ; {
 		parent := fs.PathDir(at)

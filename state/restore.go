@@ -51,7 +51,7 @@ func Verify(fs vfs.FS, savepoint string) (*Manifest, error) {
 	return m, nil
 }
 
-// Restore makes a state directory of a savepoint, which is verified first and stays as it is. dir must not exist, or be empty; with says
+// Restore makes a state directory of a savepoint, which is verified first and stays as it is. dir, and the directories of with, must not exist, or be empty; with says
 // where the directories that were saved beside the state go, by their names: those that are not named are left out.
 //
 // The directory is a state when Restore returns without an error, and not before: a crash or a failure leaves one that [Open] refuses.
@@ -60,9 +60,12 @@ func Restore(fs vfs.FS, savepoint, dir string, with map[string]string) (*Manifes
 	if err != nil {
 		return nil, err
 	}
-	if err := makeEmpty(fs, dir); err != nil {
-		return nil, err
+	for _, target := range append(values(with), dir) { // what lies there would mix with what is restored
+		if err := makeEmpty(fs, target, target == dir); err != nil {
+			return nil, err
+		}
 	}
+	made := dirs{fs: fs}
 	for _, f := range m.Files {
 		to := fs.PathJoin(dir, f.Name)
 		if rest, other := strings.CutPrefix(f.Name, withName+"/"); other {
@@ -76,21 +79,20 @@ func Restore(fs vfs.FS, savepoint, dir string, with map[string]string) (*Manifes
 		if f.Name == formatName {
 			continue // last of all
 		}
-		if err := restoreFile(fs, fs.PathJoin(savepoint, f.Name), to); err != nil {
+		if err := restoreFile(&made, fs.PathJoin(savepoint, f.Name), to); err != nil {
 			return nil, Classify(err, to, "restore a savepoint")
 		}
 	}
-	for _, d := range append([]string{fs.PathJoin(dir, dbName), dir}, values(with)...) {
-		if err := syncDir(fs, d); err != nil && !oserror.IsNotExist(err) {
-			return nil, Classify(err, d, "restore a savepoint")
-		}
+	if err := made.sync(); err != nil {
+		return nil, Classify(err, dir, "restore a savepoint")
 	}
 	return m, Classify(writeFormat(fs, dir), dir, "restore a savepoint")
 }
 
 // restoreFile links tables, which never change, and copies the rest: the database writes to its logs and manifests.
-func restoreFile(fs vfs.FS, from, to string) error {
-	if err := fs.MkdirAll(fs.PathDir(to), 0o700); err != nil {
+func restoreFile(made *dirs, from, to string) error {
+	fs := made.fs
+	if err := made.add(fs.PathDir(to)); err != nil {
 		return err
 	}
 	if strings.HasSuffix(from, ".sst") {
@@ -99,7 +101,8 @@ func restoreFile(fs vfs.FS, from, to string) error {
 	return copyFile(fs, from, to)
 }
 
-func makeEmpty(fs vfs.FS, dir string) error {
+// makeEmpty refuses a directory that holds something, and makes it if asked to.
+func makeEmpty(fs vfs.FS, dir string, make bool) error {
 	names, err := fs.List(dir)
 	if err == nil && len(names) > 0 {
 		return newError(Foreign, dir, "name an empty directory, or one that does not exist yet", "the directory is not empty: it holds %q", names[0])
@@ -107,7 +110,10 @@ func makeEmpty(fs vfs.FS, dir string) error {
 	if err != nil && !oserror.IsNotExist(err) {
 		return Classify(err, dir, "look at the directory to restore to")
 	}
-	return Classify(makeDir(fs, dir), dir, "create the directory to restore to")
+	if !make {
+		return nil
+	}
+	return Classify(MakeDir(fs, dir), dir, "create the directory to restore to")
 }
 
 func values(m map[string]string) []string {

@@ -66,7 +66,7 @@ func (s *Store) Save(dir string, about Manifest, with map[string]string) (*Manif
 
 func (v *Saving) take(with map[string]string) error {
 	fs, db := v.store.opts.FS, v.store.db
-	if err := makeDir(fs, v.making); err != nil {
+	if err := MakeDir(fs, v.making); err != nil {
 		return err
 	}
 	err := v.store.log.run(noContext, "a savepoint", func() error {
@@ -161,17 +161,26 @@ func checksum(fs vfs.FS, dir, name string) (ManifestFile, error) {
 }
 
 // copyDir copies the files of a directory, which may change meanwhile: a file is copied as long as it was when it was looked at. A missing
-// directory is an empty one.
+// directory is an empty one. What it makes is synced, names included.
 func copyDir(fs vfs.FS, from, to string) error {
-	if err := fs.MkdirAll(to, 0o700); err != nil {
+	made := dirs{fs: fs}
+	if err := made.add(to); err != nil {
 		return err
 	}
+	if err := copyFiles(&made, from, to); err != nil {
+		return err
+	}
+	return made.sync()
+}
+
+func copyFiles(made *dirs, from, to string) error {
+	fs := made.fs
 	if _, err := fs.Stat(from); oserror.IsNotExist(err) {
 		return nil
 	}
 	return eachFile(fs, from, "", func(name string) error {
 		if i := strings.LastIndexByte(name, '/'); i > 0 {
-			if err := fs.MkdirAll(fs.PathJoin(to, name[:i]), 0o700); err != nil {
+			if err := made.add(fs.PathJoin(to, name[:i])); err != nil {
 				return err
 			}
 		}
@@ -205,4 +214,30 @@ func copyFile(fs vfs.FS, from, to string) error {
 		err = closeErr
 	}
 	return err
+}
+
+// dirs are directories that files are put into. They are made at once, and synced together, with those that hold them, when the files are there.
+type dirs struct {
+	fs   vfs.FS
+	made map[string]bool
+}
+
+func (d *dirs) add(dir string) error {
+	if d.made[dir] {
+		return nil
+	}
+	if d.made == nil {
+		d.made = map[string]bool{}
+	}
+	d.made[dir] = true
+	return MakeDir(d.fs, dir)
+}
+
+func (d *dirs) sync() error {
+	for dir := range d.made {
+		if err := syncDir(d.fs, dir); err != nil {
+			return err
+		}
+	}
+	return nil
 }

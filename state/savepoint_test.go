@@ -174,3 +174,39 @@ func TestASavepointWhileCommitting(t *testing.T) {
 		require.NoError(t, again.Close())
 	}
 }
+
+// A savepoint that is finished, and a state that is restored, survive a power failure with all that belongs to them.
+func TestSavepointsAndRestoredStatesAreOnTheDisk(t *testing.T) {
+	disk := vfs.NewCrashableMem()
+	require.NoError(t, MakeDir(disk, "p/journal/clicks"))
+	require.NoError(t, WriteFile(disk, "p/journal/clicks", "1.seg", "records"))
+	s, err := Open("p/state", Options{FS: disk})
+	require.NoError(t, err)
+	var d Delta
+	d.Put([]byte("position"), []byte("then"))
+	commit(t, s, &d)
+	want := dump(t, s)
+	_, err = s.Save("saves/monday", Manifest{Pipeline: "p"}, map[string]string{"journal": "p/journal"})
+	require.NoError(t, err)
+	after := disk.CrashClone(vfs.CrashCloneCfg{})
+	require.NoError(t, s.Close())
+
+	_, err = Verify(after, "saves/monday")
+	require.NoError(t, err)
+	with := map[string]string{"journal": "q/journal"}
+	_, err = Restore(after, "saves/monday", "q/state", with)
+	require.NoError(t, err)
+	after = after.CrashClone(vfs.CrashCloneCfg{})
+	s, err = Open("q/state", Options{FS: after})
+	require.NoError(t, err)
+	require.Equal(t, want, dump(t, s))
+	text, err := readFile(after, "q/journal/clicks/1.seg")
+	require.NoError(t, err)
+	require.Equal(t, "records", text)
+	require.NoError(t, s.Close())
+
+	// What was left lying there would mix with what is restored.
+	_, err = Restore(after, "saves/monday", "q/other", with)
+	require.ErrorIs(t, err, Foreign)
+	require.ErrorContains(t, err, "q/journal")
+}

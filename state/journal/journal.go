@@ -83,10 +83,7 @@ func Open(dir string, opts Options) (*Journal, error) {
 // recover finds the segments and the next number, and leaves the last segment whole and synced: the next one is to begin behind it.
 func (j *Journal) recover() error {
 	fs := j.opts.FS
-	if err := fs.MkdirAll(j.dir, 0o700); err != nil {
-		return state.Classify(err, j.dir, "create the journal")
-	}
-	if err := syncDir(fs, fs.PathDir(j.dir)); err != nil {
+	if err := state.MakeDir(fs, j.dir); err != nil {
 		return state.Classify(err, j.dir, "create the journal")
 	}
 	segments, err := List(fs, j.dir)
@@ -105,6 +102,9 @@ func (j *Journal) recover() error {
 		segments = segments[:last]
 	}
 	j.segments = segments
+	if err := j.believe(); err != nil {
+		return err
+	}
 	if j.next >= j.opts.Committed {
 		return nil
 	}
@@ -142,8 +142,36 @@ func (j *Journal) mend(s *Segment) (keep bool, err error) {
 	case w.why == torn:
 		s.Size = w.end
 		return true, state.Classify(cut(fs, j.dir, *s, w.end), path, "cut the torn tail off the journal")
+	case j.doubted():
+		return true, state.Classify(cut(fs, j.dir, *s, w.end), path, "write the end of the journal again")
 	}
 	return true, state.Classify(syncFile(fs, path), path, "sync the journal")
+}
+
+// doubtName is a file that is there when a sync has failed and what it was about has not been written again. The system tells of such a failure
+// once: another sync answers that all is well, though the disk has nothing of what it still shows. Nobody needs the note after a power
+// failure, when only what the disk has is shown, so it is not synced.
+const doubtName = "UNSYNCED"
+
+// doubt leaves the note. Where not even that can be written there is nothing more to be done about it.
+func (j *Journal) doubt() {
+	if f, err := j.opts.FS.Create(j.opts.FS.PathJoin(j.dir, doubtName), vfs.WriteCategoryUnspecified); err == nil {
+		_ = f.Close()
+	}
+}
+
+func (j *Journal) doubted() bool {
+	_, err := j.opts.FS.Stat(j.opts.FS.PathJoin(j.dir, doubtName))
+	return err == nil
+}
+
+// believe removes the note: the end of the journal is another file now.
+func (j *Journal) believe() error {
+	path := j.opts.FS.PathJoin(j.dir, doubtName)
+	if err := j.opts.FS.Remove(path); err != nil && !oserror.IsNotExist(err) {
+		return state.Classify(err, path, "remove a note")
+	}
+	return nil
 }
 
 // begin starts the segment that the next record goes to. A segment that is there already with that number has no records in it.
@@ -277,6 +305,9 @@ func (j *Journal) Seal() error {
 // seal syncs and closes the active segment and begins one whose first number is first. Both locks are held.
 func (j *Journal) seal(first uint64) error {
 	err := j.file.Sync()
+	if err != nil {
+		j.doubt()
+	}
 	if closeErr := j.file.Close(); err == nil {
 		err = closeErr
 	}
@@ -324,6 +355,7 @@ func (j *Journal) syncTo(file vfs.File, end int64) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if err != nil {
+		j.doubt()
 		return j.fail(err, "sync")
 	}
 	j.synced = size

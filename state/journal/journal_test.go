@@ -406,3 +406,74 @@ func FuzzBatch(f *testing.F) {
 		}
 	})
 }
+
+// unsyncable is a disk on which syncing files fails while told so. Like a real one it tells of a failure once: what it still shows is not on it.
+type unsyncable struct {
+	vfs.FS
+	fails *bool
+	wrote map[string]int // how often a segment was begun or written anew
+}
+
+func (u unsyncable) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
+	f, err := u.FS.Create(name, c)
+	if err != nil {
+		return nil, err
+	}
+	u.wrote[name]++
+	return &unsyncableFile{f, u}, nil
+}
+
+type unsyncableFile struct {
+	vfs.File
+	disk unsyncable
+}
+
+func (f *unsyncableFile) SyncData() error {
+	if *f.disk.fails {
+		return errors.New("input/output error")
+	}
+	return f.File.SyncData()
+}
+
+// A sync that has failed is not believed when it is tried again: what it was about is written once more.
+func TestAFailedSyncIsNotTriedAgainAndBelieved(t *testing.T) {
+	fails := false
+	disk := unsyncable{vfs.NewMem(), &fails, map[string]int{}}
+	j := open(t, disk, Options{})
+	_, err := j.AppendEvent([]byte("a"))
+	require.NoError(t, err)
+	require.NoError(t, j.Sync())
+	_, err = j.AppendEvent([]byte("b"))
+	require.NoError(t, err)
+	fails = true
+	require.ErrorContains(t, j.Sync(), "input/output error")
+	fails = false
+	require.ErrorContains(t, j.Sync(), "input/output error", "the first failure has the last word")
+	_ = j.Close()
+
+	aside := disk.PathJoin("journal", Segment{First: 1}.name()) + ".cut"
+	require.Zero(t, disk.wrote[aside])
+	j = open(t, disk, Options{})
+	require.Equal(t, 1, disk.wrote[aside], "written again")
+	require.Equal(t, []string{"1 a", "2 b"}, texts(t, j, 1))
+	require.NoError(t, j.Close())
+	j = open(t, disk, Options{})
+	require.Equal(t, 1, disk.wrote[aside], "once")
+	require.NoError(t, j.Close())
+}
+
+// A journal that has answered survives a power failure from its first record on, with the folders that hold it.
+func TestTheFoldersOfAJournalAreOnTheDisk(t *testing.T) {
+	disk := vfs.NewCrashableMem()
+	j, err := Open("pipeline/journal/source", Options{FS: disk})
+	require.NoError(t, err)
+	_, err = j.AppendEvent([]byte("a"))
+	require.NoError(t, err)
+	require.NoError(t, j.Sync())
+	after := disk.CrashClone(vfs.CrashCloneCfg{})
+	require.NoError(t, j.Close())
+	j, err = Open("pipeline/journal/source", Options{FS: after})
+	require.NoError(t, err)
+	require.Equal(t, []string{"1 a"}, texts(t, j, 1))
+	require.NoError(t, j.Close())
+}
