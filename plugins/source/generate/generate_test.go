@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"github.com/tidemark-stream/tidemark/plugins/source/sourcetest"
+	"github.com/tidemark-stream/tidemark/sdk/wire"
 	"go.uber.org/goleak"
 	"pgregory.net/rapid"
 )
@@ -164,4 +165,33 @@ func ExampleGenerator() {
 	}
 	fmt.Printf("%s", AppendPair(nil, g.Next()))
 	// Output: user-00005191 1699999999894
+}
+
+// While a partition is held the others make their records, and then it goes on where it was.
+func TestAHeldPartitionMakesNothing(t *testing.T) {
+	options := []byte(`{"count":200000,"partitions":2}`)
+	source, err := Plugin().OpenSource(wire.SourceOpen{Options: options}, wire.Runtime{})
+	require.NoError(t, err)
+	defer source.Close()
+	rows, ended := map[uint32]int{}, map[uint32]bool{}
+	next := func() wire.SourceEvent {
+		e, err := source.Recv()
+		require.NoError(t, err)
+		if e.Batch != nil {
+			rows[e.Partition] += e.Batch.N
+			e.Batch.Release()
+		}
+		ended[e.Partition] = ended[e.Partition] || e.Kind == wire.PartitionEnded
+		return e
+	}
+	require.Equal(t, "000", next().Name)
+	require.NoError(t, source.(wire.Holder).Hold(0, true))
+	for !ended[1] {
+		next()
+	}
+	require.Less(t, rows[0], 50_000, "what was made before the hold is a few batches")
+	require.NoError(t, source.(wire.Holder).Hold(0, false))
+	for next().Kind != wire.SourceEnded {
+	}
+	require.Equal(t, map[uint32]int{0: 100_000, 1: 100_000}, rows)
 }
