@@ -53,6 +53,9 @@ type sink struct {
 	f    *os.File
 	book *book // nil for devices and pipes
 	at   entry
+
+	// doubtful says that the books may hold an entry that is not in at: writing it has failed.
+	doubtful bool
 }
 
 var _ sdk.Resumer = (*sink)(nil)
@@ -193,6 +196,11 @@ func (s *sink) Write(_ context.Context, rows sdk.Rows) error {
 	if n == 0 {
 		return nil
 	}
+	if s.doubtful {
+		if err := s.again(); err != nil {
+			return err
+		}
+	}
 	b := rows.Batch
 	from := 0
 	if rows.First <= s.at.Number { // rows that are in the file already
@@ -227,9 +235,28 @@ func (s *sink) Write(_ context.Context, rows sdk.Rows) error {
 	next := s.at
 	next.Number, next.Length = rows.First+uint64(n)-1, length+int64(len(data))
 	if err := s.book.write(next); err != nil {
-		return errors.Join(err, s.f.Truncate(length))
+		// The rows stay: if the entry is there after all, a crash now would have them counted. See again.
+		s.doubtful = true
+		return err
 	}
 	s.at = next
+	return nil
+}
+
+// again opens everything anew, as a start does, after the books could not be written: what they hold counts. It is written once more, since a
+// sync that has failed tells of it only once.
+func (s *sink) again() error {
+	if err := s.Close(); err != nil {
+		s.Logger().Debug("closed after a failure", "path", s.Path, "error", err)
+	}
+	s.f, s.book = nil, nil
+	if err := s.open(); err != nil {
+		return fmt.Errorf("open %s again: %w", s.Path, err)
+	}
+	if err := s.book.write(s.at); err != nil {
+		return err
+	}
+	s.doubtful = false
 	return nil
 }
 

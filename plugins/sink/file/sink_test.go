@@ -132,6 +132,45 @@ func TestABookTornInTheMiddleLeavesTheOtherSlot(t *testing.T) {
 	require.ErrorContains(t, f.tryOpen(), "is damaged")
 }
 
+// The books cannot be written, or nobody knows whether they were: the rows may neither come twice nor be lost, by a crash now or later.
+func TestBooksThatCannotBeWritten(t *testing.T) {
+	for _, reached := range []bool{false, true} {
+		for _, crash := range []bool{false, true} {
+			options, err := json.Marshal(map[string]any{"path": filepath.Join(t.TempDir(), "out.jsonl")})
+			require.NoError(t, err)
+			var inner *sink
+			plugin := sdk.NewSink("file", "", sdk.SinkTraits{Delivery: sdk.Transactional, Text: true}, func(_ context.Context, c Config) (sdk.Sink, error) {
+				inner, err = open(c, time.Now)
+				return inner, err
+			})
+			begin := func() wire.Sink {
+				w, err := plugin.OpenSink(wire.SinkOpen{Options: options, Place: wire.Place{Pipeline: "p", Component: "out", Store: "one"}}, wire.Runtime{})
+				require.NoError(t, err)
+				return w
+			}
+			w := begin()
+			require.NoError(t, w.Write(context.Background(), 1, rows(1, 2)))
+			if reached { // the entry is there, and the sync behind it has failed
+				next := inner.at
+				next.Number, next.Length = 3, next.Length+3
+				require.NoError(t, inner.book.write(next))
+				inner.book.last.Version--
+			}
+			require.NoError(t, inner.book.f.Close())
+			require.Error(t, w.Write(context.Background(), 3, rows(3, 3)))
+			if crash {
+				_ = w.Close()
+				w = begin()
+			}
+			require.NoError(t, w.Write(context.Background(), 3, rows(3, 3)))
+			require.NoError(t, w.Write(context.Background(), 4, rows(4, 4)))
+			require.Equal(t, "r1\nr2\nr3\nr4\n", read(t, inner.Path), "the entry is there: %t, a crash: %t", reached, crash)
+			require.EqualValues(t, 4, inner.at.Number)
+			require.NoError(t, w.Close())
+		}
+	}
+}
+
 func TestAnotherStoreBeginsAnew(t *testing.T) {
 	f := newFixture(t)
 	f.open()
