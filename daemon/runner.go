@@ -21,6 +21,16 @@ type runner struct {
 	done   chan struct{}
 }
 
+// ended is true when the pipeline's life is over: it has finished, failed for good, or was stopped.
+func (r *runner) ended() bool {
+	select {
+	case <-r.done:
+		return true
+	default:
+		return false
+	}
+}
+
 // stamp tells versions of a file apart.
 type stamp struct {
 	size  int64

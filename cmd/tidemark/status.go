@@ -182,7 +182,7 @@ func span(d time.Duration) string {
 func (a *app) pipelinesCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "pipelines",
-		Short: "List a running daemon's pipelines; stop, resume and restart them",
+		Short: "List a running daemon's pipelines; stop, drain, resume and restart them",
 		Args:  cobra.NoArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -206,6 +206,9 @@ func (a *app) pipelinesCommand() *cobra.Command {
 	for _, v := range []struct{ use, verb, short, done, long string }{
 		{"stop", "stop", "Commit and stop pipelines", "has stopped", "Commit what was read, and stop. Windows that are not complete stay in the state; none gives a result for it. The pipeline stays stopped until " +
 			"`tidemark pipelines resume`, or until the daemon starts anew."},
+		{"drain", "drain", "Bring pipelines to their end: every window gives its result", "has drained", "Stop reading, process what has been read, and then behave as at the end of the input: every window gives its result, also those that are not complete, " +
+			"and all results are delivered. The verb returns when the sinks have taken them; if it is interrupted the drain goes on. The pipeline stays ended until `tidemark pipelines resume`, or until the daemon starts anew. " +
+			"Time has come to its end for it then, so every record that comes after a resume is late: to go on later, use stop."},
 		{"pause", "stop", "The same as stop", "has stopped", ""},
 		{"resume", "resume", "Let stopped pipelines go on", "goes on", "Let pipelines go on that were stopped, have ended or have failed for good, from their last commit and with their files as they are now."},
 		{"restart", "restart", "Stop pipelines and let them go on", "starts again", "Commit and stop, and go on with the file as it is now. A file with a mistake is refused, and the pipeline runs on as it was."},

@@ -131,6 +131,7 @@ func (a *attempt) run(ctx context.Context) (State, error) {
 	}
 	stopped := make(chan struct{})
 	group.Go(func() error { return a.watchStop(ctx, inner, stopped) })
+	group.Go(func() error { return a.watchDrain(ctx, inner) })
 	err := group.Wait()
 	select {
 	case <-stopped:

@@ -136,6 +136,8 @@ func (p *Pipeline) NotReady() []string {
 		return []string{fmt.Sprintf("it failed for good: %v", failure)}
 	case Stopping:
 		return []string{"it stops"}
+	case Draining:
+		return []string{"it drains"}
 	case Stopped:
 		return []string{"it is stopped"}
 	}

@@ -111,6 +111,8 @@ type lane struct {
 	gathering  bool                      // the source wants to know what was refused
 	refusals   []partRefusals            // since the last barrier
 
+	draining atomic.Bool // a source that stops counts as one that has ended
+
 	latenessMu sync.Mutex // the sketch is read by whoever asks for a summary
 
 	counts    laneCounts
@@ -367,6 +369,9 @@ func (l *lane) intake(ctx context.Context) error {
 			it.kind = sourceEndItem
 		case wire.SourceStopped:
 			it.kind = sourceStopItem
+			if l.draining.Load() {
+				it.kind = sourceEndItem
+			}
 		default:
 			return fmt.Errorf("event of unknown kind %d", ev.Kind)
 		}

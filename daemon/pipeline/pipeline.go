@@ -95,7 +95,11 @@ type Pipeline struct {
 	total   Summary
 	commits commitStats
 	wards   map[string]*ward // by component
-	taps    taps
+
+	draining  chan struct{} // closed when a drain is asked for
+	drainOnce sync.Once
+
+	taps taps
 }
 
 // State is what a pipeline is doing.
@@ -106,7 +110,8 @@ const (
 	Starting State = "starting"
 	Running  State = "running"
 	Stopping State = "stopping"
-	Waiting  State = "waiting" // for the next attempt after a failure
+	Draining State = "draining" // to its end, see [Pipeline.Drain]
+	Waiting  State = "waiting"  // for the next attempt after a failure
 	Finished State = "finished"
 	Stopped  State = "stopped"
 	Failed   State = "failed" // for good
@@ -117,7 +122,7 @@ func New(p *plan.Plan, set Settings) *Pipeline {
 	if set.StopTimeout == 0 {
 		set.StopTimeout = 30 * time.Second
 	}
-	return &Pipeline{plan: p, set: set, state: Starting, since: set.Clock.Now(), begun: set.Clock.Now(), total: Summary{Pipeline: p.Name}}
+	return &Pipeline{plan: p, set: set, draining: make(chan struct{}), state: Starting, since: set.Clock.Now(), begun: set.Clock.Now(), total: Summary{Pipeline: p.Name}}
 }
 
 // ErrCrashed is how a pipeline ends after [Driver.Crash].
