@@ -21,8 +21,8 @@
 //   - Null and missing cells are skipped, as in SQL. The sum of nothing is null, the count of nothing is 0.
 //   - Numeric aggregates (sum, avg, stddev, variance, median, quantile) take true as 1 and false as 0, so that avg(ok) is a rate. A
 //     cell that is no number at all (text, a time, an object) is skipped too, and counted in [Layout.Skipped].
-//   - Integers beyond 64 bits, which decoders keep as JSON text, take part in sum, avg, stddev and variance exactly, and in median and quantile,
-//     whose values are floats, as the float nearest to them, as integers beyond 2^53 do.
+//   - Integers beyond 64 bits, which decoders keep as JSON text, take part in sum, avg, stddev and variance exactly, and in median and quantile
+//     as the float nearest to them. Those of up to 64 bits are a quantile exactly, as long as the sketch holds values and not buckets.
 //   - min and max order values of different kinds as false < true < numbers < times < texts < JSON texts; numbers by their value
 //     whatever their kind, NaN above all others and -0 below 0 (so min ignores NaN unless there is nothing else, as in PostgreSQL);
 //     texts by bytes. Of equal values of different kinds the integer is the lower one.

@@ -18,7 +18,8 @@ import (
 // The word is a handle to a block, the flag says which kind it is. Word 0 is the number of places taken, then follows an
 // open-addressing table:
 //
-//	0  values: two words, the float's bits and its count (0 = free)
+//	0  values: two words, the float's bits, and delta << countBits | count (0 = free). An integer that no float is has the float nearest to it,
+//	   and delta is what it is more than that
 //	1  buckets: one word, bucket << countBits | count (0 = free)
 type histogramAcc struct {
 	arg     string
@@ -35,10 +36,12 @@ const (
 	bucketShift = 52 - 6
 	countBits   = 44
 	countMask   = 1<<countBits - 1
+	maxDelta    = 1 << 10 // half of what lies between two floats below 2^64
 )
 
 type valueCount struct {
 	value float64
+	delta int64
 	count uint64
 }
 
@@ -56,14 +59,41 @@ func (x *histogramAcc) add(mem []uint64, at, rows []uint32, h *Heap) {
 			continue
 		}
 		f, ok := toFloat(k, x.col.Bits[r])
-		if k == batch.JSON {
+		delta := int64(0)
+		switch {
+		case k == batch.JSON:
 			f, ok = integerToFloat(x.b.Text(x.col.Bits[r]))
+		case k == batch.Uint, k == batch.Int && (int64(x.col.Bits[r]) > 1<<53 || int64(x.col.Bits[r]) < -1<<53):
+			delta = int64(x.col.Bits[r] - wrapped(f))
 		}
 		if !ok || f != f {
 			*x.skipped++
 			continue
 		}
-		x.count(mem, at[i], f, 1, h)
+		x.count(mem, at[i], f, delta, 1, h)
+	}
+}
+
+// wrapped is an integral float as 64 bits, of which those of an Int or Uint differ by a small delta, also across the ends.
+func wrapped(f float64) uint64 {
+	switch {
+	case f >= 1<<64:
+		return 0
+	case f < 0:
+		return uint64(int64(f))
+	}
+	return uint64(f)
+}
+
+// set writes the value: the integer, where it is one that no float is.
+func (v valueCount) set(c *batch.Column, row int) {
+	switch u := wrapped(v.value) + uint64(v.delta); {
+	case v.delta == 0:
+		c.SetFloat(row, v.value)
+	case v.value > 0 && u > math.MaxInt64:
+		c.Set(row, batch.Uint, u)
+	default:
+		c.SetInt(row, int64(u))
 	}
 }
 
@@ -76,8 +106,8 @@ func integerToFloat(text []byte) (float64, bool) {
 	return f, err == nil
 }
 
-// count adds n times the value f.
-func (x *histogramAcc) count(mem []uint64, at uint32, f float64, n uint64, h *Heap) {
+// count adds n times the value f + delta.
+func (x *histogramAcc) count(mem []uint64, at uint32, f float64, delta int64, n uint64, h *Heap) {
 	if f == 0 {
 		f = 0 // -0
 	}
@@ -90,7 +120,7 @@ func (x *histogramAcc) count(mem []uint64, at uint32, f float64, n uint64, h *He
 		*p = uint64(h.alloc(8))
 	}
 	w := h.block(handle(*p))
-	if !countPair(w[1:], math.Float64bits(f), n) {
+	if !countPair(w[1:], math.Float64bits(f), delta, n) {
 		return
 	}
 	w[0]++
@@ -103,7 +133,7 @@ func (x *histogramAcc) count(mem []uint64, at uint32, f float64, n uint64, h *He
 		nw[0] = w[0]
 		for i := 1; i+1 < len(w); i += 2 {
 			if w[i+1] != 0 {
-				countPair(nw[1:], w[i], w[i+1])
+				countPair(nw[1:], w[i], deltaOf(w[i+1]), w[i+1]&countMask)
 			}
 		}
 		h.release(handle(*p))
@@ -112,19 +142,21 @@ func (x *histogramAcc) count(mem []uint64, at uint32, f float64, n uint64, h *He
 }
 
 // countPair reports whether the value is new.
-func countPair(table []uint64, value, n uint64) bool {
+func countPair(table []uint64, value uint64, delta int64, n uint64) bool {
 	places := len(table) / 2
-	i := place(value, places)
-	for table[2*i+1] != 0 && table[2*i] != value {
+	i := place(value+uint64(delta), places)
+	for table[2*i+1] != 0 && (table[2*i] != value || deltaOf(table[2*i+1]) != delta) {
 		if i++; i == places {
 			i = 0
 		}
 	}
 	fresh := table[2*i+1] == 0
 	table[2*i] = value
-	table[2*i+1] += n
+	table[2*i+1] = uint64(delta)<<countBits | (table[2*i+1]+n)&countMask
 	return fresh
 }
+
+func deltaOf(word uint64) int64 { return int64(word) >> countBits }
 
 func (x *histogramAcc) countBucket(p *uint64, bucket, n uint64, h *Heap) {
 	w := h.block(handle(*p))
@@ -172,7 +204,7 @@ func (x *histogramAcc) toBuckets(mem []uint64, at uint32, h *Heap) {
 	w := h.block(old)
 	for i := 1; i+1 < len(w); i += 2 {
 		if w[i+1] != 0 {
-			x.countBucket(p, w[i]>>bucketShift, w[i+1], h)
+			x.countBucket(p, w[i]>>bucketShift, w[i+1]&countMask, h)
 		}
 	}
 	h.release(old)
@@ -188,7 +220,7 @@ func (x *histogramAcc) merge(dst []uint64, dstAt []uint32, dh *Heap, src []uint6
 		if x.slot.flags(src, srcAt[i]) == 0 {
 			for j := 1; j+1 < len(w); j += 2 {
 				if w[j+1] != 0 {
-					x.count(dst, d, math.Float64frombits(w[j]), w[j+1], dh)
+					x.count(dst, d, math.Float64frombits(w[j]), deltaOf(w[j+1]), w[j+1]&countMask, dh)
 				}
 			}
 			continue
@@ -216,17 +248,17 @@ func (x *histogramAcc) ascending(mem []uint64, at uint32, h *Heap) []valueCount 
 	if x.slot.flags(mem, at) != 0 {
 		for _, v := range w[1:] {
 			if v != 0 {
-				x.sorted = append(x.sorted, valueCount{middle(v >> countBits), v & countMask})
+				x.sorted = append(x.sorted, valueCount{middle(v >> countBits), 0, v & countMask})
 			}
 		}
 	} else {
 		for i := 1; i+1 < len(w); i += 2 {
 			if w[i+1] != 0 {
-				x.sorted = append(x.sorted, valueCount{math.Float64frombits(w[i]), w[i+1]})
+				x.sorted = append(x.sorted, valueCount{math.Float64frombits(w[i]), deltaOf(w[i+1]), w[i+1] & countMask})
 			}
 		}
 	}
-	slices.SortFunc(x.sorted, func(a, b valueCount) int { return cmp.Compare(a.value, b.value) })
+	slices.SortFunc(x.sorted, func(a, b valueCount) int { return cmp.Or(cmp.Compare(a.value, b.value), cmp.Compare(a.delta, b.delta)) })
 	return x.sorted
 }
 
@@ -239,19 +271,26 @@ func middle(bucket uint64) float64 {
 	return math.Float64frombits(bucket<<bucketShift | 1<<(bucketShift-1))
 }
 
-// encode writes 0 for nothing; else 1 or 2 for values or buckets, how many, and in ascending order each with its count.
+// encode writes 0 for nothing; else 1 or 2 for values or buckets, how many, and in ascending order each with its count. 3 is for values of
+// which some have a delta: it stands between value and count.
 func (x *histogramAcc) encode(p []byte, mem []uint64, at uint32, h *Heap) []byte {
 	list := x.ascending(mem, at, h)
 	if len(list) == 0 {
 		return append(p, 0)
 	}
 	kind := byte(1 + x.slot.flags(mem, at))
+	if slices.ContainsFunc(list, func(v valueCount) bool { return v.delta != 0 }) {
+		kind = 3
+	}
 	p = binary.AppendUvarint(append(p, kind), uint64(len(list)))
 	for _, v := range list {
-		if kind == 1 {
-			p = binary.LittleEndian.AppendUint64(p, math.Float64bits(v.value))
-		} else {
+		switch kind {
+		case 2:
 			p = binary.AppendUvarint(p, math.Float64bits(v.value)>>bucketShift)
+		case 3:
+			p = binary.AppendVarint(binary.LittleEndian.AppendUint64(p, math.Float64bits(v.value)), v.delta)
+		default:
+			p = binary.LittleEndian.AppendUint64(p, math.Float64bits(v.value))
 		}
 		p = binary.AppendUvarint(p, v.count)
 	}
@@ -263,7 +302,7 @@ func (x *histogramAcc) decode(d *decoder, mem []uint64, at uint32, h *Heap) {
 	switch kind {
 	case 0:
 		return
-	case 1:
+	case 1, 3:
 	case 2:
 		x.toBuckets(mem, at, h)
 	default:
@@ -272,18 +311,22 @@ func (x *histogramAcc) decode(d *decoder, mem []uint64, at uint32, h *Heap) {
 	}
 	for range d.count(2) {
 		var bits uint64
-		if kind == 1 {
-			bits = d.word()
-		} else {
+		var delta int64
+		switch kind {
+		case 2:
 			bits = d.uvarint()
+		case 3:
+			bits, delta = d.word(), d.varint()
+		default:
+			bits = d.word()
 		}
 		n := d.uvarint()
-		if n == 0 || n > countMask || kind == 2 && bits >= 1<<(64-bucketShift) {
+		if delta > maxDelta || delta < -maxDelta || n == 0 || n > countMask || kind == 2 && bits >= 1<<(64-bucketShift) {
 			d.fail("bucket %d with count %d", bits, n)
 			return
 		}
-		if kind == 1 {
-			x.count(mem, at, math.Float64frombits(bits), n, h)
+		if kind != 2 {
+			x.count(mem, at, math.Float64frombits(bits), delta, n, h)
 		} else {
 			x.countBucket(&mem[at+x.slot.word], bits, n, h)
 		}
@@ -316,20 +359,20 @@ func (q *quantile) results(_ *batch.Batch, cols []batch.Column, row int, mem []u
 		whole := math.Floor(rank)
 		low := atRank(list, uint64(whole))
 		if frac := rank - whole; frac > 0 && q.slot.flags(mem, e) == 0 {
-			if high := atRank(list, uint64(whole)+1); high != low {
-				low = low*(1-frac) + high*frac
+			if high := atRank(list, uint64(whole)+1); high.value != low.value {
+				low = valueCount{value: low.value*(1-frac) + high.value*frac}
 			}
 		}
-		cols[0].SetFloat(row+i, low)
+		low.set(&cols[0], row+i)
 	}
 }
 
-func atRank(list []valueCount, rank uint64) float64 {
+func atRank(list []valueCount, rank uint64) valueCount {
 	for _, v := range list {
 		if rank < v.count {
-			return v.value
+			return v
 		}
 		rank -= v.count
 	}
-	return list[len(list)-1].value
+	return list[len(list)-1]
 }

@@ -68,7 +68,7 @@ func TestQuantilesBeyondTheExactOnesKeepTheirError(t *testing.T) {
 	}
 }
 
-// A quantile's values are floats: an integer of any size takes part as the nearest one, and none is left out.
+// An integer of 64 bits is the quantile that it is, and a larger one the nearest float; none is left out.
 func TestQuantilesTakeIntegersOfAnySize(t *testing.T) {
 	huge := jsonText("123456789012345678901234567890")
 	for _, c := range []struct {
@@ -78,7 +78,11 @@ func TestQuantilesTakeIntegersOfAnySize(t *testing.T) {
 	}{
 		{"beyond 64 bits", []any{huge, 1}, []string{"1.0", "6.172839450617284e+28", "1.2345678901234568e+29"}},
 		{"below, too", []any{jsonText("-123456789012345678901234567890"), 0, huge}, []string{"-1.2345678901234568e+29", "0.0", "1.2345678901234568e+29"}},
-		{"beyond 2^53", []any{int64(9007199254740993)}, []string{"9.007199254740992e+15", "9.007199254740992e+15", "9.007199254740992e+15"}},
+		{"beyond 2^53", []any{int64(9007199254740993)}, []string{"9007199254740993", "9007199254740993", "9007199254740993"}},
+		{"one apart", []any{int64(9007199254740993), int64(9007199254740992), int64(9007199254740994), int64(9007199254740995), int64(9007199254740994)},
+			[]string{"9.007199254740992e+15", "9.007199254740994e+15", "9007199254740995"}},
+		{"at the ends of 64 bits", []any{int64(math.MinInt64 + 1), int64(math.MaxInt64), uint64(math.MaxUint64)},
+			[]string{"-9223372036854775807", "9223372036854775807", "18446744073709551615u"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var specs []Spec

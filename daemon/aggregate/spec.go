@@ -49,7 +49,7 @@ func Funcs() []Func {
 		{Name: "stddev", Arg: true, Numbers: true, Help: "the sample standard deviation (n-1), from exact sums; null for fewer than two values"},
 		{Name: "variance", Arg: true, Numbers: true, Help: "the sample variance (n-1), from exact sums; null for fewer than two values"},
 		{Name: "median", Arg: true, Numbers: true, Help: "quantile 0.5"},
-		{Name: "quantile", Arg: true, Numbers: true, P: true, Help: "the quantile p: exact and interpolated up to 128 different values, beyond that within 0.8 % of a value of that rank; NaN is skipped, and integers beyond 2^53 count as the float nearest to them"},
+		{Name: "quantile", Arg: true, Numbers: true, P: true, Help: "the quantile p: exact and interpolated up to 128 different values, beyond that within 0.8 % of a value of that rank; NaN is skipped; of integers, those of up to 64 bits are given exactly, and larger ones count as the float nearest to them"},
 		{Name: "first", Arg: true, Help: "the value of the row with the lowest event time; of several, the one that arrived first"},
 		{Name: "last", Arg: true, Help: "the value of the row with the highest event time; of several, the one that arrived last"},
 		{Name: "collect", Arg: true, Limit: DefaultCollect, Help: "the values as a JSON array, ordered by event time, then arrival; the first ones up to the bound, and how many are left out in NAME_omitted"},
