@@ -7,7 +7,7 @@
 // Life of a process: the file is checked (there, executable, for this machine, pinned digest); it is started by a goroutine that never
 // leaves its OS thread, so that the kernel kills it when the daemon dies (where the kernel can), with a pipe that tells it the same
 // (everywhere), while a guard, a process of ours, then kills whatever the plugin itself has started; its first line on standard output is the handshake, everything else it prints goes to the log; from then on it is asked for
-// its health again and again. It ends when its instance is closed: it is asked to, and two seconds later its whole process group is killed.
+// its health again and again. It inherits memory that it shares with the daemon for batches ([wire.Shared]), unless the connection is encrypted. It ends when its instance is closed: it is asked to, and two seconds later its whole process group is killed.
 // Its death, or its silence beyond a deadline, ends every call to it with a [*Failure] that says which it was.
 //
 // A Host is safe for use by several goroutines. Close ends all processes and waits for them.
