@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"errors"
 	"net"
 	"os"
 	"path/filepath"
@@ -161,8 +162,29 @@ func TestASinkThatHangsMeetsItsDeadline(t *testing.T) {
 	require.NoError(t, err)
 	err = s.Write(context.Background(), 1, lines("a"))
 	require.ErrorIs(t, err, context.DeadlineExceeded)
+	var f *Failure
+	require.ErrorAs(t, err, &f)
+	require.Equal(t, Hung, f.Reason)
+	require.ErrorContains(t, err, "it has not answered a call for 100ms")
 	require.NoError(t, s.Close(), "nothing is left to be closed")
 	require.Empty(t, h.Processes())
+}
+
+// A factory that never returns is no reason to wait for ever.
+func TestAPluginThatDoesNotOpenMeetsItsDeadline(t *testing.T) {
+	h, _ := newHost(t, Settings{CallTimeout: 200 * time.Millisecond})
+	_, err := h.Plugins(nil, "").OpenAssigner(context.Background(), wire.AssignerOpen{Plugin: "bounded", Options: []byte(`{"fail":"factory"}`)}, OwnProcess)
+	var f *Failure
+	require.ErrorAs(t, err, &f)
+	require.Equal(t, Hung, f.Reason)
+	require.ErrorContains(t, err, "it has not opened within 200ms")
+	require.Empty(t, h.Processes())
+
+	ctx, cancel := context.WithCancel(context.Background())
+	time.AfterFunc(20*time.Millisecond, cancel)
+	_, err = h.Plugins(nil, "").OpenAssigner(ctx, wire.AssignerOpen{Plugin: "bounded", Options: []byte(`{"fail":"factory"}`)}, OwnProcess)
+	require.Error(t, err)
+	require.False(t, errors.As(err, &f) && f.Reason == Hung, "who gives up first is not told that it was the plugin")
 }
 
 // A plugin's own children go with it, though they hold its standard output.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/tidemark-stream/tidemark/sdk"
 	"github.com/tidemark-stream/tidemark/sdk/batch"
@@ -73,7 +74,7 @@ func (v *Plugins) OpenSource(ctx context.Context, o wire.SourceOpen, isolation I
 	if p.inner != nil {
 		s, err = p.inner.OpenSource(o, p.runtime)
 	} else {
-		s, err = p.process.wire.OpenSource(ctx, o)
+		s, err = opening(ctx, p.process, func(ctx context.Context) (wire.Source, error) { return p.process.wire.OpenSource(ctx, o) })
 	}
 	if err != nil {
 		p.drop()
@@ -119,7 +120,9 @@ func (v *Plugins) OpenAssigner(ctx context.Context, o wire.AssignerOpen, isolati
 	if p.inner != nil {
 		a, err = p.inner.OpenAssigner(o, p.runtime)
 	} else {
-		a, err = p.process.wire.OpenAssigner(ctx, o, wire.WantedBy(p.desc))
+		a, err = opening(ctx, p.process, func(ctx context.Context) (wire.Assigner, error) {
+			return p.process.wire.OpenAssigner(ctx, o, wire.WantedBy(p.desc))
+		})
 	}
 	if err != nil {
 		p.drop()
@@ -203,7 +206,9 @@ func (v *Plugins) OpenTransform(ctx context.Context, o wire.TransformOpen, isola
 		t, err = p.inner.OpenTransform(o, p.runtime)
 		w = &callWatch{clock: v.host.clock}
 	} else {
-		t, err = p.process.wire.OpenTransform(ctx, o, wire.WantedBy(p.desc))
+		t, err = opening(ctx, p.process, func(ctx context.Context) (wire.Transform, error) {
+			return p.process.wire.OpenTransform(ctx, o, wire.WantedBy(p.desc))
+		})
 		w = &p.process.calls
 	}
 	if err != nil {
@@ -252,7 +257,9 @@ func (v *Plugins) OpenWindows(ctx context.Context, o wire.WindowsOpen, isolation
 	if p.inner != nil {
 		t, err = p.inner.OpenWindows(o, p.runtime)
 	} else {
-		t, err = p.process.wire.OpenWindows(ctx, o, wire.WantedBy(p.desc))
+		t, err = opening(ctx, p.process, func(ctx context.Context) (wire.Windows, error) {
+			return p.process.wire.OpenWindows(ctx, o, wire.WantedBy(p.desc))
+		})
 		w = &p.process.calls
 	}
 	if err != nil {
@@ -296,37 +303,33 @@ func (v *Plugins) OpenSink(ctx context.Context, o wire.SinkOpen, isolation Isola
 	if p.inner != nil {
 		s, err = p.inner.OpenSink(o, p.runtime)
 	} else {
-		s, err = p.process.wire.OpenSink(ctx, o, p.desc.Text)
+		s, err = opening(ctx, p.process, func(ctx context.Context) (wire.Sink, error) { return p.process.wire.OpenSink(ctx, o, p.desc.Text) })
 		timeout = p.process.callTimeout()
 	}
 	if err != nil {
 		p.drop()
 		return nil, err
 	}
-	return &openSink{Sink: s, drop: p.drop, deadline: func(ctx context.Context) (context.Context, context.CancelFunc) {
-		if _, ok := ctx.Deadline(); ok {
-			return ctx, func() {}
-		}
-		return context.WithTimeout(ctx, timeout)
-	}}, nil
+	return &openSink{Sink: s, drop: p.drop, timeout: timeout, process: p.process}, nil
 }
 
 type openSink struct {
 	wire.Sink
-	drop     func()
-	deadline func(context.Context) (context.Context, context.CancelFunc)
+	drop    func()
+	timeout time.Duration
+	process *process // nil: inside the daemon
 }
 
 func (s *openSink) Write(ctx context.Context, first uint64, b *batch.Batch) error {
-	ctx, cancel := s.deadline(ctx)
-	defer cancel()
-	return s.Sink.Write(ctx, first, b)
+	return s.boundedCall(ctx, func(ctx context.Context) error { return s.Sink.Write(ctx, first, b) })
 }
 
-func (s *openSink) LastDelivered(ctx context.Context) (uint64, bool, error) {
-	ctx, cancel := s.deadline(ctx)
-	defer cancel()
-	return s.Sink.LastDelivered(ctx)
+func (s *openSink) LastDelivered(ctx context.Context) (number uint64, known bool, err error) {
+	err = s.boundedCall(ctx, func(ctx context.Context) (err error) {
+		number, known, err = s.Sink.LastDelivered(ctx)
+		return err
+	})
+	return number, known, err
 }
 
 func (s *openSink) Close() error {

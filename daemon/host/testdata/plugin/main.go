@@ -192,6 +192,9 @@ type boundedConfig struct {
 
 var bounded = sdk.NewPeriodicAssigner("bounded", "the highest timestamp minus a delay",
 	func(c boundedConfig) (sdk.PeriodicAssigner[Event], error) {
+		if c.Fail == "factory" {
+			time.Sleep(time.Hour)
+		}
 		return &boundedAssigner{c: c, High: -1 << 62}, nil
 	})
 
