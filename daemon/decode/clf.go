@@ -2,6 +2,7 @@ package decode
 
 import (
 	"bytes"
+	"net/netip"
 
 	"github.com/tidemark-stream/tidemark/sdk/batch"
 )
@@ -37,7 +38,8 @@ func clfNames() []string {
 //
 //	remote ident user [time] "request" status bytes
 //
-// or combined, with "referer" "agent" after that; what follows still is the field extra. A user may hold spaces. Inside quotes
+// or combined, with "referer" "agent" after that; what follows still is the field extra. A user may hold spaces. Lines that begin with the virtual
+// host are refused. Inside quotes
 // \" and \\ are a quote and a backslash; other escapes, such as \x16, stay as the server wrote them.
 //
 // A dash is null. The request is split into method, path and protocol where it looks like one ("GET /a b HTTP/1.1"); these are
@@ -135,6 +137,12 @@ func (f *clfFormat) split(row span) string {
 		return "the time in brackets is missing"
 	}
 	f.set(clfUser, row.sub(at, at+open))
+	// Apache's vhost_combined has one more field before the others. Taken for a plain line all would stand a field too far.
+	if bytes.IndexByte(text[at:at+open], ' ') >= 0 {
+		if _, err := netip.ParseAddr(string(f.parts[clfIdent].text)); err == nil {
+			return "the address is its second field; for a line that begins with the virtual host use format = \"regex\""
+		}
+	}
 	at += open + 2
 	end := bytes.Index(text[at:], []byte("] "))
 	if end < 0 {

@@ -255,6 +255,8 @@ func TestAccessLogRows(t *testing.T) {
 		{`::1 - - [10/Oct/2023:13:55:36 -0700] "GET / HTTP/1.0" 200`, "malformed: not a line of an access log: status and size are missing after the request"},
 		{`::1 - - [10/Oct/2023:13:55:36 -0700] "GET / HTTP/1.0" ok 5`, "malformed: not a line of an access log: status and size are not numbers"},
 		{`::1 - - [10/Oct/2023:13:55:36 -0700] "GET / 200 5`, "malformed: not a line of an access log: a quote is not closed"},
+		{`www.example.org:443 192.0.2.1 - john [10/Oct/2023:13:55:36 -0700] "GET / HTTP/1.0" 200 5`,
+			`malformed: not a line of an access log: the address is its second field; for a line that begins with the virtual host use format = "regex"`},
 		{`::1 - - 10/Oct/2023 "GET / HTTP/1.0" 200 5`, "malformed: not a line of an access log: the time in brackets is missing"},
 	})
 }

@@ -208,4 +208,5 @@ all = { plugin = "order", max_records = 14, isolation = "none" }
 		`{"reason":"too_many_records","message":"the window has 15 records, and 14 are kept for the aggregate \"all\"; raise max_records, or make the windows or the keys smaller","component":"w","raw":"{\"user\":\"c\",\"window_start\":\"1970-01-01T00:00:00.000Z\",\"window_end\":\"1970-01-01T01:00:00.000Z\"}"}`,
 	}, r.got("refused"))
 	require.NoError(t, s.Check())
+	require.EqualValues(t, 1, s.Results, "a window that is refused has none")
 }
