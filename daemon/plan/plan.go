@@ -84,7 +84,8 @@ type Plugin struct {
 	// Columns are what the pipeline computes for the plugin's field and expression options, over each record: a column named like the
 	// option.
 	Columns []Column
-	// Fields are what it reads of a record beside these. All says that it wants every column that there is.
+	// Fields are what it reads of a record beside these. All says that it wants every field that there is: as columns those that are known by
+	// name, and the others in decode.WholeColumn.
 	Fields []string
 	All    bool
 }
