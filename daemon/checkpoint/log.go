@@ -168,6 +168,15 @@ func (l *Log) pause(ctx context.Context) error {
 	}
 }
 
+// Full is told by others who write to the store: with an error that the disk is full, with nil that it is not any more.
+func (l *Log) Full(err error) {
+	if err != nil {
+		l.filled(err)
+	} else {
+		l.freed()
+	}
+}
+
 // filled closes the gate.
 func (l *Log) filled(err error) {
 	l.mu.Lock()

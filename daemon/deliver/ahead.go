@@ -74,6 +74,7 @@ func (o *Outbox) writeAhead() error {
 	if len(written) == 0 {
 		return nil
 	}
+	full := false
 	for {
 		_, err := o.set.Store.Commit(o.ctx, &d)
 		if err == nil {
@@ -82,9 +83,16 @@ func (o *Outbox) writeAhead() error {
 		if o.set.Store.Err() != nil || o.ctx.Err() != nil {
 			return fmt.Errorf("write rows for sink %s ahead: %w", o.set.Name, err)
 		}
-		if err := pause(o.ctx, o.set.Clock, time.Second); err != nil { // the disk is full
+		if !full && o.set.Full != nil {
+			o.set.Full(err)
+		}
+		full = true
+		if err := pause(o.ctx, o.set.Clock, time.Second); err != nil {
 			return err
 		}
+	}
+	if full && o.set.Full != nil {
+		o.set.Full(nil)
 	}
 	o.set.Hook("deliver.ahead")
 	o.stored(written)

@@ -3,11 +3,14 @@ package deliver
 import (
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/stretchr/testify/require"
 
+	"github.com/tidemark-stream/tidemark/daemon/clock"
 	"github.com/tidemark-stream/tidemark/state"
 )
 
@@ -61,6 +64,53 @@ func TestRowsGoOnWhileOthersAreWrittenAhead(t *testing.T) {
 	}
 	close(goOn)
 	<-more
+	commit(t, store, o)
+	o.drain(t)
+	require.Equal(t, want, sink.taken())
+	o.stop(t)
+	require.NoError(t, store.Close())
+}
+
+// fullDisk has no room while full is set.
+type fullDisk struct {
+	vfs.FS
+	full atomic.Bool
+}
+
+func (d *fullDisk) GetDiskUsage(string) (vfs.DiskUsage, error) {
+	if d.full.Load() {
+		return vfs.DiskUsage{TotalBytes: 1 << 30}, nil
+	}
+	return vfs.DiskUsage{AvailBytes: 1 << 30, TotalBytes: 1 << 30}, nil
+}
+
+// TestAFullDiskIsToldWhileRowsAreWrittenAhead: once when it is full, and once when it is not any more.
+func TestAFullDiskIsToldWhileRowsAreWrittenAhead(t *testing.T) {
+	disk := &fullDisk{FS: vfs.NewMem()}
+	store, err := state.Open("state", state.Options{FS: disk})
+	require.NoError(t, err)
+	sink := newFake(true)
+	set := settings(store, sink)
+	clk := clock.NewVirtual(time.UnixMilli(0))
+	set.Clock, set.Memory = clk, 100<<10
+	said := make(chan error, 10)
+	set.Full = func(err error) { said <- err }
+	o := start(t, set)
+	o.waitForWriter(t)
+	disk.full.Store(true)
+	var want []string
+	for o.Status().Memory <= 60<<10 {
+		row := fmt.Sprint(len(want), " ", strings.Repeat("x", 1000))
+		require.NoError(t, o.Append(text(row)))
+		want = append(want, row)
+	}
+	require.ErrorIs(t, <-said, state.NoSpace)
+	disk.full.Store(false)
+	require.Eventually(t, func() bool { // it may not have set its alarm yet
+		clk.Advance(time.Second)
+		return len(said) > 0
+	}, 10*time.Second, time.Millisecond)
+	require.NoError(t, <-said)
 	commit(t, store, o)
 	o.drain(t)
 	require.Equal(t, want, sink.taken())

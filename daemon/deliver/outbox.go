@@ -27,6 +27,8 @@ type Settings struct {
 	// Refused takes rows that the sink will never take. They are counted among the selected rows of b: the i-th has the number
 	// first+i. It returns when they are safe.
 	Refused func(ctx context.Context, b *batch.Batch, first uint64, rows []batch.BadRow) error
+	// Full is told when the disk is full, with the error, and when it is not any more, with nil. May be nil.
+	Full func(error)
 	// Wanted is told when rows wait for a commit. It must not block. May be nil.
 	Wanted func()
 

@@ -64,6 +64,7 @@ func (a *attempt) openSink(ctx context.Context, s *plan.Sink) error {
 		Name: s.Name, Sink: sinks[0], More: sinks[1:], ExactlyOnce: s.ExactlyOnce, Store: a.store, Clock: a.p.set.Clock, Log: structured(a.p.set.Log), Budget: a.budget,
 		Refused:   a.refusedBySink(s),
 		Wanted:    brought,
+		Full:      a.log.Full,
 		Hook:      failpoint.Hit,
 		Skip:      a.restored.Skip,
 		BatchRows: s.Batch.Rows, BatchBytes: s.Batch.Bytes, Linger: s.Batch.Linger,
