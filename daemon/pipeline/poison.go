@@ -23,6 +23,8 @@ import (
 //  3. It fails again, with a single record. That may be chance, so it gets the record once more.
 //  4. It fails with the same one: the record is convicted, and the attempt after that refuses it with the code "poison". Its letter
 //     is in the commit that moves past it, after which the conviction is forgotten.
+//  5. If there is no such commit before the pipeline ends, its next life may have a plugin that was mended: the record is on parole, and is given
+//     to the plugin once more, alone. Should that fail, too, the conviction holds in all further lives.
 //
 // A failure that has other reasons costs a few thousand records going one by one, nothing more. A failure before a commit does not start
 // anew: a record is known by what it holds and where it stands, not by its batch. While there is no suspect all this costs two short locks
@@ -43,6 +45,7 @@ type ward struct {
 	alone    recordID // with which the plugin failed last, if it had only one
 	times    int      // and how often in a row
 	convicts map[recordID]*verdict
+	parole   map[recordID]bool
 	found    int  // how many there were in all
 	kept     bool // the store holds something of this, see poison_kept.go
 }
@@ -53,6 +56,7 @@ type recordID uint64
 // verdict is about a convicted record.
 type verdict struct {
 	message string
+	lasting bool   // it has been on parole
 	refused bool   // in this attempt
 	barrier uint64 // the first one behind the refusal, or 0
 }
@@ -69,7 +73,7 @@ func (a *attempt) ward(what string, positions bool) *ward {
 	defer a.p.mu.Unlock()
 	w := a.p.wards[what]
 	if w == nil {
-		w = &ward{what: what, positions: positions, log: a.p.set.Log, landed: make(chan struct{}, 1), convicts: map[recordID]*verdict{}}
+		w = &ward{what: what, positions: positions, log: a.p.set.Log, landed: make(chan struct{}, 1), convicts: map[recordID]*verdict{}, parole: map[recordID]bool{}}
 		w.recall(a.store)
 		if a.p.wards == nil {
 			a.p.wards = map[string]*ward{}
@@ -143,6 +147,8 @@ func (w *ward) failed(ctx context.Context, err error) {
 	case len(had) > 1:
 		w.alone, w.times = 0, 0
 		w.log.Warn("a plugin has failed; the next attempt gives it the records that it had one by one", "component", w.what, "records", len(had))
+	case w.parole[last]:
+		w.alone, w.times = last, 2
 	case last != w.alone:
 		w.alone, w.times = last, 1
 	default:
@@ -150,10 +156,12 @@ func (w *ward) failed(ctx context.Context, err error) {
 	}
 	w.suspects = had
 	if w.times >= 2 {
+		lasting := w.parole[last]
 		delete(w.suspects, last)
+		delete(w.parole, last)
 		w.alone, w.times = 0, 0
 		w.found++
-		w.convicts[last] = &verdict{message: fmt.Sprintf("%s has failed again and again when it had this record: %v", w.what, err)}
+		w.convicts[last] = &verdict{lasting: lasting, message: fmt.Sprintf("%s has failed again and again when it had this record: %v", w.what, err)}
 		w.log.Error("a record has ended a plugin twice by itself; it is refused from now on", "component", w.what, "error", err)
 	}
 	w.look()
@@ -165,7 +173,7 @@ func (w *ward) convicted() int {
 	return w.found
 }
 
-func (w *ward) look() { w.watchful.Store(len(w.suspects)+len(w.convicts) > 0) }
+func (w *ward) look() { w.watchful.Store(len(w.suspects)+len(w.convicts)+len(w.parole) > 0) }
 
 // reason turns the error of a call into the reason for it. A call that only finds the plugin closed leaves the word to whoever receives its
 // answers, and waits for the end that this brings.
@@ -202,7 +210,7 @@ func (w *ward) inspect(b *batch.Batch) (suspects map[uint32]recordID) {
 		if v := w.convicts[id]; v != nil {
 			b.Refuse(int(row), poisonCode, v.message)
 			v.refused, v.barrier = true, 0
-		} else if w.suspects[id] {
+		} else if w.suspects[id] || w.parole[id] {
 			if suspects == nil {
 				suspects = map[uint32]recordID{}
 			}
@@ -218,6 +226,7 @@ func (w *ward) cleared(id recordID) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	delete(w.suspects, id)
+	delete(w.parole, id)
 	w.look()
 }
 

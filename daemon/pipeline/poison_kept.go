@@ -10,14 +10,13 @@ import (
 	"github.com/tidemark-stream/tidemark/state/keys"
 )
 
-// What wards have found out is kept in the store, so that a daemon that is started again goes on with the search instead of beginning anew, and
-// refuses what is convicted. It is written when an attempt ends, since only failures find something out, and by the commits that follow,
+// What wards have found out is kept in the store, so that a daemon that is started again goes on with the search instead of beginning anew. It is written when an attempt ends, since only failures find something out, and by the commits that follow,
 // until nothing is left of it.
 //
-//	"poison", ward     version 1 | alone (8) | times | suspects, each 8 bytes | convicts, each: record (8) | message
+//	"poison", ward     version 2 | alone (8) | times | suspects, each 8 bytes | convicts, each: record (8) | 1 if lasting, else 0 | message
 //
 // Numbers are uvarints; lists and texts have their length before them.
-const keptVersion = 1
+const keptVersion = 2
 
 var errKept = errors.New("it is cut short, or of a newer version")
 
@@ -30,6 +29,9 @@ func (w *ward) encode(barrier uint64) []byte {
 		if !v.done(barrier) {
 			convicts = append(convicts, id)
 		}
+	}
+	for id := range w.parole {
+		convicts = append(convicts, id)
 	}
 	if len(w.suspects)+len(convicts) == 0 {
 		return nil
@@ -49,7 +51,14 @@ func (w *ward) encode(barrier uint64) []byte {
 	b = binary.AppendUvarint(b, uint64(len(convicts)))
 	for _, id := range convicts {
 		b = binary.BigEndian.AppendUint64(b, uint64(id))
-		message := w.convicts[id].message
+		lasting, message := byte(0), ""
+		if v := w.convicts[id]; v != nil {
+			message = v.message
+			if v.lasting {
+				lasting = 1
+			}
+		}
+		b = append(b, lasting)
 		b = append(binary.AppendUvarint(b, uint64(len(message))), message...)
 	}
 	return b
@@ -85,12 +94,16 @@ func (w *ward) decode(b []byte) error {
 		w.suspects[id()] = true
 	}
 	for n := number(); n > 0 && !bad; n-- {
-		at, length := id(), number()
+		at, lasting, length := id(), number(), number()
 		if length > uint64(len(b)) {
 			bad = true
 			break
 		}
-		w.convicts[at] = &verdict{message: string(b[:length])}
+		if lasting == 1 {
+			w.convicts[at] = &verdict{lasting: true, message: string(b[:length])}
+		} else {
+			w.parole[at] = true
+		}
 		b = b[length:]
 	}
 	if bad || len(b) > 0 {
@@ -111,7 +124,7 @@ func (w *ward) recall(store *state.Store) {
 		err = w.decode(stored)
 	}
 	if err != nil {
-		w.alone, w.times, w.suspects, w.convicts, w.kept = 0, 0, nil, map[recordID]*verdict{}, true
+		w.alone, w.times, w.suspects, w.convicts, w.parole, w.kept = 0, 0, nil, map[recordID]*verdict{}, map[recordID]bool{}, true
 		w.log.Warn("what was known of records that end a plugin cannot be read, and is found out again", "component", w.what, "error", err)
 	}
 }

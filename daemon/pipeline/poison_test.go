@@ -178,20 +178,58 @@ max_backoff = "2ms"
 // Each life of the pipeline ends with its first failure. What one has found out the next one knows.
 func TestTheSearchForPoisonGoesOnInTheNextLife(t *testing.T) {
 	for _, kind := range []string{"assigner", "transform"} {
-		f := &frail{poison: map[int64]bool{555: true, 901: true}, met: map[int64]int{}}
-		r := newRig(t,
-			sdk.NewPeriodicAssigner("frail", "", func(struct{}) (sdk.PeriodicAssigner[pair], error) { return &frailAssigner{frail: f}, nil }),
-			sdk.NewTransform("frail", "", func(struct{}) (sdk.Transform[pair, pair], error) { return frailTransform{f}, nil }))
-		var lines []string
-		for i := range 1000 {
-			lines = append(lines, fmt.Sprintf("user%d %d", i%3, i))
+		r, _, text := shortLives(t, kind)
+		lives := 0
+		for ; lives < 12; lives++ {
+			if r.pipeline(text).Run(context.Background()) == nil {
+				break
+			}
 		}
-		assigner, step, input := "assigner = \"frail\"", "", "s"
-		if kind == "transform" {
-			assigner, input = "", "t"
-			step = "[transforms.t]\ntype = \"plugin\"\nplugin = \"frail\"\nisolation = \"none\"\ninputs = [\"s\"]\n"
+		require.Less(t, lives, 12, "%s: the poison is never found", kind)
+		require.Equal(t, []string{"poison user0 555", "poison user1 901"}, r.got("refused"), kind)
+		require.Len(t, r.got("out"), 998, kind)
+
+		// The search has left nothing behind.
+		store, err := state.Open(filepath.Join(r.state, pipeline.StateFolder), state.Options{ReadOnly: true})
+		require.NoError(t, err)
+		require.NoError(t, store.ScanMeta(keys.Name(nil).Text("poison"), func(name, _ []byte) error { return fmt.Errorf("left behind: %q", name) }))
+		require.NoError(t, store.Close())
+	}
+}
+
+// The plugin has failed with a record until it was convicted, and the pipeline has ended with that. Whoever mends the plugin then, as the message says,
+// has the record processed.
+func TestAMendedPluginGetsTheRecord(t *testing.T) {
+	for _, kind := range []string{"assigner", "transform"} {
+		r, f, text := shortLives(t, kind)
+		for range 3 { // among others, alone, alone again
+			require.Error(t, r.pipeline(text).Run(context.Background()), kind)
 		}
-		text := fmt.Sprintf(`
+		f.mu.Lock()
+		f.poison = nil
+		f.mu.Unlock()
+		require.NoError(t, r.pipeline(text).Run(context.Background()), kind)
+		require.Empty(t, r.got("refused"), kind)
+		require.Len(t, r.got("out"), 1000, kind)
+	}
+}
+
+// shortLives is a pipeline of which each life ends with the first failure of its plugin, which two of its 1,000 records cause.
+func shortLives(t *testing.T, kind string) (r *rig, f *frail, text string) {
+	f = &frail{poison: map[int64]bool{555: true, 901: true}, met: map[int64]int{}}
+	r = newRig(t,
+		sdk.NewPeriodicAssigner("frail", "", func(struct{}) (sdk.PeriodicAssigner[pair], error) { return &frailAssigner{frail: f}, nil }),
+		sdk.NewTransform("frail", "", func(struct{}) (sdk.Transform[pair, pair], error) { return frailTransform{f}, nil }))
+	var lines []string
+	for i := range 1000 {
+		lines = append(lines, fmt.Sprintf("user%d %d", i%3, i))
+	}
+	assigner, step, input := "assigner = \"frail\"", "", "s"
+	if kind == "transform" {
+		assigner, input = "", "t"
+		step = "[transforms.t]\ntype = \"plugin\"\nplugin = \"frail\"\nisolation = \"none\"\ninputs = [\"s\"]\n"
+	}
+	text = fmt.Sprintf(`
 [pipeline]
 batch_rows = 64
 [sources.s]
@@ -220,20 +258,5 @@ min_interval = "0s"
 [restart]
 max_attempts = 1
 `, r.file("in", lines...), assigner, step, input, input)
-		lives := 0
-		for ; lives < 12; lives++ {
-			if r.pipeline(text).Run(context.Background()) == nil {
-				break
-			}
-		}
-		require.Less(t, lives, 12, "%s: the poison is never found", kind)
-		require.Equal(t, []string{"poison user0 555", "poison user1 901"}, r.got("refused"), kind)
-		require.Len(t, r.got("out"), 998, kind)
-
-		// The search has left nothing behind.
-		store, err := state.Open(filepath.Join(r.state, pipeline.StateFolder), state.Options{ReadOnly: true})
-		require.NoError(t, err)
-		require.NoError(t, store.ScanMeta(keys.Name(nil).Text("poison"), func(name, _ []byte) error { return fmt.Errorf("left behind: %q", name) }))
-		require.NoError(t, store.Close())
-	}
+	return r, f, text
 }
