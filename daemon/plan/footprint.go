@@ -66,9 +66,11 @@ func (w *Window) part(name string) Part {
 		aggregates = append(aggregates, name+" = "+aggregateText(withoutDefaults(a)))
 	}
 	s := w.Spec
+	same := *w // days are 24 h where clocks never change: the same windows, however they are written
+	same.Spec = s.Settled()
 	return Part{name, "window", map[string]string{
 		"key_by":    strings.Join(w.Keys, ", "),
-		"window":    windowText(w),
+		"window":    windowText(&same),
 		"trigger":   triggerText(s),
 		"mode":      string(s.Mode),
 		"meta":      fmt.Sprint(w.Meta),

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -84,4 +85,21 @@ func TestLatenessThatChangesTheEngine(t *testing.T) {
 	delete(on.Rigid, "kept_as")
 	delete(late.Rigid, "kept_as")
 	require.Equal(t, on, late)
+}
+
+// TestDaysOfZonesThatNeverChange: a day is 24 h there, so an edit that writes it so keeps the state; elsewhere they are other windows.
+func TestDaysOfZonesThatNeverChange(t *testing.T) {
+	kept := func(spec, zone string) Part {
+		text := strings.Replace(working, `{ type = "tumbling", size = "10s" }`, fmt.Sprintf("{ %s, timezone = %q }", spec, zone), 1)
+		p, problems := build(t, "f.toml", text)
+		require.Empty(t, problems)
+		return p.Step("per_user").Window.part("per_user")
+	}
+	for days, hours := range map[string]string{
+		`type = "sliding", size = "2d", slide = "1d"`:   `type = "sliding", size = "48h", slide = "24h"`,
+		`type = "cumulative", size = "1d", step = "1h"`: `type = "cumulative", size = "24h", step = "1h"`,
+	} {
+		require.Equal(t, kept(hours, "UTC"), kept(days, "UTC"))
+		require.NotEqual(t, kept(hours, "UTC"), kept(days, "Europe/Berlin"))
+	}
 }

@@ -38,7 +38,7 @@ type assigner struct {
 
 // newAssigner is for a Spec without problems, see [Spec.Check].
 func newAssigner(s Spec) assigner {
-	s = s.settled()
+	s = s.Settled()
 	a := assigner{kind: s.Type, size: s.Size, slide: s.Slide, gap: s.Gap, offset: s.boundaryOffset()}
 	switch {
 	case s.byCalendar():

@@ -144,9 +144,9 @@ func (s *Spec) byCalendar() bool {
 	return (s.Type == Sliding || s.Type == Cumulative) && s.CalendarN > 0
 }
 
-// settled is the Spec with fixed lengths instead of days and weeks in a zone that never changes its clocks, for sliding and cumulative
+// Settled is the Spec with fixed lengths instead of days and weeks in a zone that never changes its clocks, for sliding and cumulative
 // windows: the windows are the same, and what knows fixed lengths does less for them.
-func (s Spec) settled() Spec {
+func (s Spec) Settled() Spec {
 	if !s.byCalendar() || !neverChanges(s.Location) || s.CalendarUnit == Month || s.SlideUnit == Month {
 		return s
 	}

@@ -18,11 +18,11 @@ func isKeyed(s *Spec) bool {
 }
 
 // ByKey says that windows of a Spec are kept by key, and that keys are looked up in the store.
-func ByKey(spec Spec, env Env) bool { return !panesCanDo(spec.settled(), env) && isKeyed(&spec) }
+func ByKey(spec Spec, env Env) bool { return !panesCanDo(spec.Settled(), env) && isKeyed(&spec) }
 
 // StaysInMemory says that windows of a Spec are in memory however much there is of them: no [Spiller] is made for it.
 func StaysInMemory(spec Spec, env Env) bool {
-	return !panesCanDo(spec.settled(), env) && !isKeyed(&spec)
+	return !panesCanDo(spec.Settled(), env) && !isKeyed(&spec)
 }
 
 func (k keyed) Attach(s Store, share int64) error { return k.attach(s, share) }

@@ -11,7 +11,7 @@ import "time"
 // is dropped and makes rows late at its end plus the lateness. So the t of the Spec have to be boundaries of buckets.
 func (s Spec) MarkBucket(meta bool) (size, offset int64) {
 	const never = 1 << 62 // no mark but the end of input counts
-	s = s.settled()
+	s = s.Settled()
 	r := newRules(&s)
 	if meta && (r.fireLate && s.Lateness > 0 && s.LateEvery == 0 || r.count > 0 || r.processingEvery > 0 || r.end == endByClock) && !s.ProcessingTime {
 		return 1, 0

@@ -16,7 +16,7 @@ func New(spec Spec, layout *aggregate.Layout, env Env, out *Output) (Operator, e
 		}
 		return nil, errors.Join(errs...)
 	}
-	if spec = spec.settled(); panesCanDo(spec, env) {
+	if spec = spec.Settled(); panesCanDo(spec, env) {
 		return newPanes(spec, layout, env, out), nil
 	}
 	g := newGeneral(spec, layout, env, out)
@@ -29,7 +29,7 @@ func New(spec Spec, layout *aggregate.Layout, env Env, out *Output) (Operator, e
 // StateFormat names the form in which the operator of a Spec stores its windows. Operators with different formats cannot take each
 // other's state: whoever restores compares first, since a change of settings may change the engine.
 func StateFormat(spec Spec, env Env) string {
-	if panesCanDo(spec.settled(), env) {
+	if panesCanDo(spec.Settled(), env) {
 		return "panes"
 	}
 	return "windows"
