@@ -54,8 +54,8 @@ func (m *Manifest) Size() int64 {
 }
 
 // Save makes a savepoint of the last commit in dir, which must not exist; its parent is created. about describes it; Format, State and Files
-// are filled in. with names directories whose files are copied too, under their names. It may run beside commits and reads, and holds
-// none of them up.
+// are filled in. with names directories whose files are copied too, under their names. It may run beside commits and reads; a commit waits
+// while the database's files are linked or copied.
 func (s *Store) Save(dir string, about Manifest, with map[string]string) (*Manifest, error) {
 	v, err := s.BeginSave(dir, with)
 	if err != nil {
@@ -70,6 +70,10 @@ func (v *Saving) take(with map[string]string) error {
 		return err
 	}
 	err := v.store.log.run(noContext, "a savepoint", func() error {
+		// The manifest's end is noted first and the log is copied last. A table that a commit adds between the two would be missing beside what a
+		// later one has written to the log.
+		v.store.committing.Lock()
+		defer v.store.committing.Unlock()
 		return db.Checkpoint(fs.PathJoin(v.making, dbName), pebble.WithFlushedWAL())
 	})
 	if err != nil {

@@ -1,6 +1,7 @@
 package state
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -9,6 +10,8 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/stretchr/testify/require"
+
+	"github.com/tidemark-stream/tidemark/state/keys"
 )
 
 func TestASavepointIsTheStateOfItsMoment(t *testing.T) {
@@ -209,4 +212,58 @@ func TestSavepointsAndRestoredStatesAreOnTheDisk(t *testing.T) {
 	_, err = Restore(after, "saves/monday", "q/other", with)
 	require.ErrorIs(t, err, Foreign)
 	require.ErrorContains(t, err, "q/journal")
+}
+
+// TestASavepointBesideCommits: commits that go as batches and commits that go as tables take turns, each of which puts the entries of one time in the
+// place of those of the time before. Every savepoint holds one time, whole.
+func TestASavepointBesideCommits(t *testing.T) {
+	const entries = 500
+	root := t.TempDir()
+	s, err := Open(filepath.Join(root, "state"), Options{PaneEntries: 10, TableEntries: 600, MemTableSize: 256 << 10})
+	require.NoError(t, err)
+	stop, committed := make(chan struct{}), make(chan error, 1)
+	go func() {
+		for i := int64(1); ; i++ {
+			var d Delta
+			d.DropTime(1, i-1)
+			for k := range uint64(entries) {
+				d.Set(1, i, k<<50, fmt.Append(nil, k), make([]byte, 60))
+			}
+			if i%3 == 0 { // more than a batch takes
+				for k := range uint64(200) {
+					d.Set(2, 0, k<<50, fmt.Append(nil, k), make([]byte, 60))
+				}
+			}
+			_, err := s.Commit(context.Background(), &d)
+			select {
+			case <-stop:
+				committed <- err
+				return
+			default:
+			}
+			if err != nil {
+				committed <- err
+				return
+			}
+		}
+	}()
+	for i := range 20 {
+		saved, state := filepath.Join(root, fmt.Sprint("saved", i)), filepath.Join(root, fmt.Sprint("restored", i))
+		_, err := s.Save(saved, Manifest{}, nil)
+		require.NoError(t, err)
+		_, err = Restore(vfs.Default, saved, state, nil)
+		require.NoError(t, err)
+		r, err := Open(state, Options{})
+		require.NoError(t, err)
+		seen := map[int64]int{}
+		require.NoError(t, r.ScanOperator(1, keys.AllHashes(), func(time int64, _ uint64, _, _ []byte) error { seen[time]++; return nil }))
+		require.NoError(t, r.Close())
+		require.LessOrEqual(t, len(seen), 1, "times and their entries: %v", seen)
+		for _, n := range seen {
+			require.Equal(t, entries, n)
+		}
+	}
+	close(stop)
+	require.NoError(t, <-committed)
+	require.NoError(t, s.Close())
 }
