@@ -92,7 +92,7 @@ func (s *sink) connect(ctx context.Context) error {
 func (s *sink) prepare(ctx context.Context, conn *pgx.Conn) (err error) {
 	if _, err := conn.Exec(ctx, `CREATE TABLE IF NOT EXISTS `+books+` (
 		store text, pipeline text, component text, number bigint NOT NULL, at timestamptz NOT NULL DEFAULT now(),
-		PRIMARY KEY (store, pipeline, component))`); err != nil && !lost(err, "23505", "42P07") { // somebody else has just made it
+		PRIMARY KEY (store, pipeline, component))`); err != nil && !answered(err, "23505", "42P07", "42710") { // somebody else has just made it, or its row type
 		return fmt.Errorf("make the table %s: %w", books, err)
 	}
 	if s.fields, err = describe(ctx, conn, quoted(s.Table)); err != nil {
@@ -121,7 +121,8 @@ func (s *sink) prepare(ctx context.Context, conn *pgx.Conn) (err error) {
 	return nil
 }
 
-func lost(err error, codes ...string) bool {
+// answered is true for an error that the server has answered with one of these codes.
+func answered(err error, codes ...string) bool {
 	var e *pgconn.PgError
 	return errors.As(err, &e) && slices.Contains(codes, e.Code)
 }

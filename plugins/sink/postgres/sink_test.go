@@ -10,9 +10,11 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+	"golang.org/x/sync/errgroup"
+
 	"github.com/tidemark-stream/tidemark/sdk/batch"
 	"github.com/tidemark-stream/tidemark/sdk/wire"
-	"go.uber.org/goleak"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -86,6 +88,7 @@ func last(t *testing.T, s wire.Sink) uint64 {
 func TestSink(t *testing.T) {
 	d := startDatabase(t)
 	for name, test := range map[string]func(*testing.T, *database){
+		"sinks that begin at the same time":              together,
 		"rows stand in the table once":                   onceOnly,
 		"every type":                                     everyType,
 		"rows that the server never takes":               refusedRows,
@@ -97,6 +100,29 @@ func TestSink(t *testing.T) {
 		"a transaction that went through unacknowledged": unacknowledged,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, d) })
+	}
+}
+
+// together: none of them finds the table for the books, so all make it.
+func together(t *testing.T, d *database) {
+	d.query(`CREATE TABLE together (n bigint)`)
+	for range 10 {
+		d.query(`DROP TABLE IF EXISTS tidemark_delivered`)
+		var sinks []wire.Sink
+		for i := range 8 {
+			sinks = append(sinks, open(t, d, fmt.Sprint("together", i), map[string]any{"table": "together"}))
+		}
+		var g errgroup.Group
+		for _, s := range sinks {
+			g.Go(func() error {
+				_, _, err := s.LastDelivered(context.Background())
+				return err
+			})
+		}
+		require.NoError(t, g.Wait())
+		for _, s := range sinks {
+			require.NoError(t, s.Close())
+		}
 	}
 }
 
