@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/tidemark-stream/tidemark/daemon/admin/api"
 )
 
 const plainPipeline = `
@@ -157,6 +159,7 @@ func TestADamagedState(t *testing.T) {
 	}
 	p.kill()
 	p.gone()
+	require.NoError(t, os.RemoveAll(r.path("state/"+api.SocketName))) // CopyFS cannot copy a socket
 	require.NoError(t, os.CopyFS(r.path("good"), os.DirFS(r.path("state"))))
 	out := r.read("out.jsonl")
 

@@ -253,7 +253,7 @@ var formatTrials = []trialCase{
 			}
 		}
 		t.same("expect.jsonl", "k", joined)
-		require.Equal(t, 1, strings.Count(p.err.String(), "cut.jsonl.gz"), "told once")
+		require.Equal(t, 1, strings.Count(p.err.String(), "path=cut.jsonl.gz"), "told once")
 		n := 0
 		for _, r := range t.file("records.jsonl") {
 			if r["k"] == "cut" {
