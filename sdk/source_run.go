@@ -28,6 +28,7 @@ type sourceRun struct {
 	stopRun  context.CancelFunc
 	stopping atomic.Bool
 	closed   chan struct{} // closed: nobody reads events any more
+	finished chan struct{} // closed: nobody sends any more
 	closing  sync.Once
 	wg       sync.WaitGroup
 
@@ -44,7 +45,7 @@ type sourceRun struct {
 	takesRefusals bool
 	ackFailed     atomic.Pointer[error]
 
-	failure error // why the run ended; set before events is closed
+	failure error // why the run ended; set before finished is closed
 }
 
 type ack struct {
@@ -72,7 +73,7 @@ func newSourceRun(name string, o wire.SourceOpen) *sourceRun {
 	if o.Framing.MaxRecord <= 0 {
 		o.Framing.MaxRecord = 1 << 20
 	}
-	r := &sourceRun{open: o, name: name, events: make(chan wire.SourceEvent, wire.Credits), closed: make(chan struct{}),
+	r := &sourceRun{open: o, name: name, events: make(chan wire.SourceEvent, wire.Credits), closed: make(chan struct{}), finished: make(chan struct{}),
 		parts: map[string]*partition{}, byID: map[uint32]*partition{}, left: map[string][]byte{}, holds: make(chan struct{})}
 	r.stop, r.stopRun = context.WithCancel(context.Background())
 	return r
@@ -138,33 +139,44 @@ func (r *sourceRun) finish(err error) {
 		r.emit(wire.SourceEvent{Kind: wire.SourceEnded})
 	}
 	r.stopRun()
-	close(r.events)
+	close(r.finished)
 }
 
-// emit hands an event to Recv; false when nobody listens any more.
+// emit hands an event to Recv; false when nobody listens any more. A partition's timer, or a goroutine that the source has left behind, may still call
+// it when the run has finished.
 func (r *sourceRun) emit(e wire.SourceEvent) bool {
 	select {
-	case r.events <- e:
-		return true
-	case <-r.closed:
-		if e.Batch != nil {
-			e.Batch.Release()
+	case <-r.finished:
+	default:
+		select {
+		case r.events <- e:
+			return true
+		case <-r.closed:
+		case <-r.finished:
 		}
-		return false
 	}
+	if e.Batch != nil {
+		e.Batch.Release()
+	}
+	return false
 }
 
 func (r *sourceRun) Recv() (wire.SourceEvent, error) {
 	select {
-	case e, ok := <-r.events:
-		if ok {
-			return e, nil
-		}
-		if err := r.failure; err != nil {
-			r.failure = io.EOF
-			return wire.SourceEvent{}, err
-		}
+	case e := <-r.events:
+		return e, nil
 	case <-r.closed:
+		return wire.SourceEvent{}, io.EOF
+	case <-r.finished:
+	}
+	select {
+	case e := <-r.events: // the last ones
+		return e, nil
+	default:
+	}
+	if err := r.failure; err != nil {
+		r.failure = io.EOF
+		return wire.SourceEvent{}, err
 	}
 	return wire.SourceEvent{}, io.EOF
 }
@@ -212,12 +224,16 @@ func (r *sourceRun) Close() error {
 	r.closing.Do(func() { close(r.closed) })
 	r.stopRun()
 	r.wg.Wait()
-	for e := range r.events {
-		if e.Batch != nil {
-			e.Batch.Release()
+	for {
+		select {
+		case e := <-r.events:
+			if e.Batch != nil {
+				e.Batch.Release()
+			}
+		default:
+			return nil
 		}
 	}
-	return nil
 }
 
 // partition is the part of a Partition that does not depend on the type of its events.

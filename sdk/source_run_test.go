@@ -1,8 +1,12 @@
 package sdk
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"github.com/tidemark-stream/tidemark/sdk/batch"
@@ -15,7 +19,11 @@ func TestEndedPartitionsAreForgotten(t *testing.T) {
 	events := make(chan wire.SourceEvent, 1)
 	go func() {
 		defer close(events)
-		for e := range r.events {
+		for {
+			e, err := r.Recv()
+			if err != nil {
+				return
+			}
 			if e.Batch != nil {
 				events <- e
 				e.Batch.Release()
@@ -50,5 +58,43 @@ func TestEndedPartitionsAreForgotten(t *testing.T) {
 	again := r.partition("file")
 	require.Equal(t, "here", string(again.restored))
 	require.Empty(t, r.left)
-	close(r.events)
+	close(r.finished)
+}
+
+// A source that fails may leave a batch to its timer, and goroutines that go on writing: they find the run finished, and its failure is still told.
+func TestWritersOutliveARun(t *testing.T) {
+	for range 200 {
+		r := newSourceRun("test", wire.SourceOpen{Linger: time.Microsecond})
+		var writers sync.WaitGroup
+		r.start(func(context.Context) error {
+			for i := range 3 {
+				p := r.partition(fmt.Sprint("p", i))
+				writers.Go(func() {
+					for range 100 {
+						p.mu.Lock()
+						b, err := p.begin()
+						if err == nil {
+							b.Extra = append(b.Extra, "x"...)
+							err = p.wrote(b, batch.NoTimestamp, nil)
+						}
+						p.mu.Unlock()
+						if err != nil {
+							return
+						}
+					}
+				})
+			}
+			return errors.New("the well has run dry")
+		}, nil)
+		var err error
+		for err == nil {
+			var e wire.SourceEvent
+			if e, err = r.Recv(); e.Batch != nil {
+				e.Batch.Release()
+			}
+		}
+		require.EqualError(t, err, "source test: the well has run dry")
+		writers.Wait()
+		require.NoError(t, r.Close())
+	}
 }
