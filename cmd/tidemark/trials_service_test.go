@@ -219,7 +219,7 @@ var serviceTrials = []trialCase{
 		good := t.read("pipelines/steady.toml")
 		for name, c := range map[string]struct{ text, says string }{
 			"no TOML":        {strings.Replace(good, `plugin = "file"`, `plugin = "file`, 1), "steady.toml:2:"},
-			"unknown option": {strings.Replace(good, "follow = true", "folow = true", 1), `did you mean "follow"`},
+			"unknown option": {strings.Replace(good, "follow = true", "folow = true", 1), `did you mean \"follow\"`},
 			"size 0":         {strings.Replace(good, `size = "5s"`, `size = "0s"`, 1), "TM2102"},
 			"plugin":         {strings.Replace(good, "[sources.in.time]", "[sources.in.time]\nassigner = \"nobodys\"", 1), "nobodys"},
 			"empty":          {"", "TM1007"},
