@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -30,7 +31,7 @@ func TestResultsInACutAskForNoOther(t *testing.T) {
 				co := newCoordinator()
 				co.clock, co.interval, co.parts = clock.System(), time.Hour, 1
 				brought, passed := co.outbox()
-				commits := 0
+				var commits atomic.Int64
 				co.request = func(ctx context.Context, barrier uint64) error {
 					if barrier == 1 {
 						for range c.before {
@@ -49,7 +50,7 @@ func TestResultsInACutAskForNoOther(t *testing.T) {
 					return co.contribute(ctx, barrier, nil)
 				}
 				co.commit = func(context.Context, *cut) error {
-					commits++
+					commits.Add(1)
 					return nil
 				}
 				done := make(chan error, 1)
@@ -57,10 +58,10 @@ func TestResultsInACutAskForNoOther(t *testing.T) {
 				brought()
 				time.Sleep(time.Minute)
 				synctest.Wait()
-				require.Equal(t, c.commits, commits)
+				require.EqualValues(t, c.commits, commits.Load())
 				time.Sleep(time.Hour)
 				synctest.Wait()
-				require.Equal(t, c.commits+1, commits, "the usual one")
+				require.EqualValues(t, c.commits+1, commits.Load(), "the usual one")
 				cancel()
 				require.NoError(t, <-done)
 			})

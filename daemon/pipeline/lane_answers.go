@@ -18,7 +18,7 @@ func (l *lane) answers(ctx context.Context) error {
 	armed := int64(watermark.Never)
 	for {
 		// Activity only moves the moment of idleness away, so the alarm is set when none is, and looks again when it rings.
-		if next := l.combine.NextTick(); next < armed && !l.manual {
+		if next := l.idleDue(); next < armed && !l.manual {
 			alarm.Reset(max(0, time.UnixMilli(next).Sub(l.clock.Now())))
 			armed = next
 		}
@@ -35,6 +35,7 @@ func (l *lane) answers(ctx context.Context) error {
 			if err := l.answer(ctx, &item{kind: alarmItem}); err != nil {
 				return quiet(ctx, err)
 			}
+		case <-l.apart.resumed: // a partition's silence counts again
 		case <-ctx.Done():
 			return nil
 		}

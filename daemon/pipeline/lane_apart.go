@@ -20,6 +20,9 @@ type heldApart struct {
 	holder wire.Holder   // nil: the source cannot leave single partitions alone, or need not
 	roused chan struct{} // something may have changed
 
+	// resumed tells answers that a partition goes on: it may be the next one to fall idle.
+	resumed chan struct{}
+
 	// Guarded by lane.statusMu.
 	held  map[uint32]bool
 	ahead []uint32 // reused
@@ -35,7 +38,7 @@ type hold struct {
 func (l *lane) keepTogether(can bool) {
 	h, ok := l.source.(wire.Holder)
 	if l.align != nil && can && ok {
-		l.apart = heldApart{holder: h, roused: make(chan struct{}, 1), held: map[uint32]bool{}}
+		l.apart = heldApart{holder: h, roused: make(chan struct{}, 1), resumed: make(chan struct{}, 1), held: map[uint32]bool{}}
 	}
 }
 
@@ -81,6 +84,10 @@ func (l *lane) realign(now int64) (changed <-chan struct{}) {
 		a.todo = append(a.todo, hold{id, false})
 		if !l.held { // else it goes on with the others, see hold
 			l.combine.Resume(id, now)
+			select {
+			case a.resumed <- struct{}{}:
+			default:
+			}
 		}
 	}
 	return changed
