@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -157,6 +158,9 @@ func (o benchOptions) options(names []string) (b bench.Options, err error) {
 	}
 	if o.vs != "" {
 		if b.Other, err = exec.LookPath(o.vs); err != nil {
+			return b, fmt.Errorf("--vs: %w", err)
+		}
+		if b.Other, err = filepath.Abs(b.Other); err != nil { // runs have folders of their own
 			return b, fmt.Errorf("--vs: %w", err)
 		}
 	}
