@@ -103,6 +103,15 @@ func TestCalendarAndLengths(t *testing.T) {
 	require.Equal(t, 19800, seconds)
 }
 
+// To name UTC is to say what times without an offset are in, which no default does.
+func TestTheZoneOfTimesInRecords(t *testing.T) {
+	for zone, want := range map[string]*time.Location{"": nil, "timezone = 'UTC'": time.UTC} {
+		c, l := Parse("f.toml", []byte("[sources.a]\nplugin = 'x'\n[sources.a.decode]\n"+zone), nil)
+		require.Empty(t, l.All(), zone)
+		require.Equal(t, want, c.Sources[0].Decode.Spec.Location, zone)
+	}
+}
+
 func TestEnvironment(t *testing.T) {
 	c, l := Parse("f.toml", []byte(`[sources.a]
 plugin = "x"

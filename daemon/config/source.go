@@ -151,7 +151,9 @@ func readDecode(r *reader) *Decode {
 			d.Framing = "csv"
 		}
 	}
-	s.Location = r.location("timezone")
+	if s.Location = r.location("timezone"); r.str("timezone") == "UTC" {
+		s.Location = time.UTC
+	}
 	s.Zones = r.zones("zones")
 	s.Year = clampInt(r.integer("year"))
 	if v := r.table.Get("format"); v != nil && v.Str != s.Format {

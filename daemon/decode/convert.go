@@ -9,42 +9,48 @@ import (
 	"github.com/tidemark-stream/tidemark/sdk/batch"
 )
 
-// parseText reads text as a value of type t. Kind String means the text itself, JSON the text as it stands. ok is false when
-// it is not such a value, or one that the type cannot hold exactly. White space around anything but a string is skipped.
-func parseText(text []byte, t Type, times *Timestamps) (kind batch.Kind, value uint64, ok bool) {
+// parseText reads text as a value of type t. Kind String means the text itself, JSON the text as it stands. problem says why it is not such
+// a value, or one that the type cannot hold exactly. White space around anything but a string is skipped.
+func parseText(text []byte, t Type, times *Timestamps) (kind batch.Kind, value uint64, problem string) {
 	if t == TypeString || t == TypeDynamic || t == TypeExact {
-		return batch.String, 0, true
+		return batch.String, 0, ""
 	}
 	if text = bytes.TrimSpace(text); len(text) == 0 {
-		return batch.Null, 0, true
+		return batch.Null, 0, ""
 	}
+	ok := false
 	switch t {
 	case TypeInt, TypeUint, TypeNumber, TypeFloat:
-		kind, value, ok = parseNumberText(text)
-		if !ok {
-			return 0, 0, false
+		if kind, value, ok = parseNumberText(text); ok {
+			kind, value, ok = fitNumber(kind, value, t)
+		} else if t == TypeFloat {
+			kind, value, ok = parseFloatName(text)
 		}
-		return fitNumber(kind, value, t)
 	case TypeBool:
-		v, err := strconv.ParseBool(viewString(text))
-		if err != nil {
-			return 0, 0, false
-		}
+		var v bool
+		var err error
+		v, err = strconv.ParseBool(viewString(text))
+		kind, ok = batch.Bool, err == nil
 		if v {
 			value = 1
 		}
-		return batch.Bool, value, true
 	case TypeTimestamp:
 		ms, problem := times.text(text)
-		return batch.Time, uint64(ms), problem == ""
+		return batch.Time, uint64(ms), problem
 	case TypeJSON:
-		return batch.JSON, 0, validJSON(text)
+		kind, ok = batch.JSON, validJSON(text)
 	}
-	return 0, 0, false
+	if !ok {
+		return 0, 0, problemType
+	}
+	return kind, value, ""
 }
 
+// problemType is why a text is not of its type where the type says it all.
+const problemType = "it is none"
+
 // parseNumberText reads a decimal number as people write it: JSON's grammar, and also a leading plus, leading zeros, and a
-// point without digits on one side. Infinity and NaN are not numbers.
+// point without digits on one side. Infinity and NaN are not numbers, but see parseFloatName.
 func parseNumberText(text []byte) (kind batch.Kind, value uint64, ok bool) {
 	if text[0] == '+' && len(text) > 1 && text[1] != '-' {
 		text = text[1:]
@@ -93,6 +99,25 @@ func parseFloatText(text []byte) (kind batch.Kind, value uint64, ok bool) {
 		return 0, 0, false
 	}
 	return batch.Float, math.Float64bits(f), true
+}
+
+// parseFloatName reads the floats that have names, which a declared float may be: what this program writes ("NaN", "Infinity",
+// "-Infinity"), and how others write them.
+func parseFloatName(text []byte) (kind batch.Kind, value uint64, ok bool) {
+	sign, name := 1, text
+	if name[0] == '+' || name[0] == '-' {
+		if name[0] == '-' {
+			sign = -1
+		}
+		name = name[1:]
+	}
+	switch {
+	case len(name) == len(text) && bytes.EqualFold(name, []byte("nan")):
+		return batch.Float, math.Float64bits(math.NaN()), true
+	case bytes.EqualFold(name, []byte("inf")), bytes.EqualFold(name, []byte("infinity")):
+		return batch.Float, math.Float64bits(math.Inf(sign)), true
+	}
+	return 0, 0, false
 }
 
 // fitNumber turns a number into the one kind of a type, where that changes nothing: 5.0 is an int, 5.5 is not; an integer is
@@ -179,9 +204,9 @@ func (d *Decoder) convertColumn(b *batch.Batch, col *batch.Column, f *field) {
 		if want&(1<<kind) != 0 {
 			continue
 		}
-		kind, value, ok := convertCell(b, kind, value, f)
-		if !ok {
-			b.Refuse(i, CodeType, typeMessage(f.Name, cellText(b, col, i), f.Type, f.times))
+		kind, value, problem := convertCell(b, kind, value, f)
+		if problem != "" {
+			b.Refuse(i, CodeType, typeMessage(f, cellText(b, col, i), problem))
 			continue
 		}
 		col.Kinds[i], col.Bits[i] = kind, value
@@ -189,19 +214,23 @@ func (d *Decoder) convertColumn(b *batch.Batch, col *batch.Column, f *field) {
 	resetPresent(b, col) // also of the rows just refused, which a later recount leaves out
 }
 
-func convertCell(b *batch.Batch, kind batch.Kind, value uint64, f *field) (batch.Kind, uint64, bool) {
+func convertCell(b *batch.Batch, kind batch.Kind, value uint64, f *field) (batch.Kind, uint64, string) {
+	ok := false
 	switch {
 	case kind == batch.String:
 		return parseText(b.Text(value), f.Type, f.times)
 	case f.Type == TypeTimestamp:
 		ms, problem := f.times.cell(b, kind, value)
-		return batch.Time, uint64(ms), problem == ""
+		return batch.Time, uint64(ms), problem
 	case f.Type == TypeBool:
-		return kind, value, kind == batch.Bool
+		ok = kind == batch.Bool
 	case kind == batch.Int || kind == batch.Uint || kind == batch.Float:
-		return fitNumber(kind, value, f.Type)
+		kind, value, ok = fitNumber(kind, value, f.Type)
 	}
-	return 0, 0, false
+	if !ok {
+		return 0, 0, problemType
+	}
+	return kind, value, ""
 }
 
 // cellText shows a cell as its text, for messages.
@@ -223,13 +252,14 @@ func cellText(b *batch.Batch, col *batch.Column, i int) []byte {
 	return nil
 }
 
-func typeMessage(name string, text []byte, t Type, times *Timestamps) string {
-	if t == TypeTimestamp {
-		return fmt.Sprintf("field %q: %s is not a time of unit %q", name, quoteValue(text), times.Unit())
+// typeMessage says that text is not of a field's type.
+func typeMessage(f *field, text []byte, problem string) string {
+	if f.Type == TypeTimestamp {
+		return fmt.Sprintf("field %q: %s is not a time of unit %q: %s", f.Name, quoteValue(text), f.times.Unit(), problem)
 	}
 	article := "a"
-	if t == TypeInt {
+	if f.Type == TypeInt {
 		article = "an"
 	}
-	return fmt.Sprintf("field %q: %s is not %s %s", name, quoteValue(text), article, t)
+	return fmt.Sprintf("field %q: %s is not %s %s", f.Name, quoteValue(text), article, f.Type)
 }

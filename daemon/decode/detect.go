@@ -46,8 +46,13 @@ func (t *Timestamps) detect(s []byte) (ms int64, problem string) {
 			told = problem // nearer to what was meant
 		}
 	}
+	if told == problemForm {
+		told = problemAuto
+	}
 	return 0, told
 }
+
+const problemAuto = `it is neither a number nor a time in a form that cannot be confused; say which form it has, as in unit = "%d/%m/%Y %H:%M"`
 
 // NoticeDetected begins the codes of what unit auto has decided, followed by _ and the unit.
 const NoticeDetected = "detected"

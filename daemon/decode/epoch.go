@@ -95,7 +95,7 @@ func (t *Timestamps) decimal(m uint64, exponent int, neg, sticky bool) (ms int64
 	case timeAuto:
 		scale = t.magnitude(m, exponent)
 	case timeRFC3339, timeLayout, timeSyslog:
-		return 0, "it is a number, not a text"
+		return 0, problemNumber
 	}
 	exponent += scale
 	for ; exponent > 0 && m != 0; exponent-- {

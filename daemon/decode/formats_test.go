@@ -106,13 +106,20 @@ func TestDeclaredTypesOfTexts(t *testing.T) {
 		{`9223372036854775808;1;1;1;1;1;`, `type: field "i": "9223372036854775808" is not an int`},
 		{`1;-1;1;1;1;1;`, `type: field "u": "-1" is not a uint`},
 		{`1;1;9007199254740993;1;1;1;`, `type: field "f": "9007199254740993" is not a float`},
-		{`1;1;NaN;1;1;1;`, `type: field "f": "NaN" is not a float`},
+		{`1;1;NaN;1;1;1;`, `1 | 1 | float NaN | true | 1 | json 1 | null`},
+		{`1;1;-Infinity;1;1;1;`, `1 | 1 | float -Inf | true | 1 | json 1 | null`},
+		{`1;1;+inf;1;1;1;`, `1 | 1 | float +Inf | true | 1 | json 1 | null`},
+		{`1;1;-nan;1;1;1;`, `type: field "f": "-nan" is not a float`},
+		{`1;1;infinite;1;1;1;`, `type: field "f": "infinite" is not a float`},
+		{`1;1;-;1;1;1;`, `type: field "f": "-" is not a float`},
+		{`NaN;1;1;1;1;1;`, `type: field "i": "NaN" is not an int`},
+		{`1;1;1;1;NaN;1;`, `type: field "n": "NaN" is not a number`},
 		{`1;1;1e999;1;1;1;`, `type: field "f": "1e999" is not a float`},
 		{`1;1;0x10;1;1;1;`, `type: field "f": "0x10" is not a float`},
 		{`1;1;1;yes;1;1;`, `type: field "b": "yes" is not a bool`},
 		{`1;1;1;1;one;1;`, `type: field "n": "one" is not a number`},
 		{`1;1;1;1;1;{;`, `type: field "j": "{" is not a json`},
-		{`1;1;1;1;1;1;yesterday`, `type: field "t": "yesterday" is not a time of unit "02.01.2006 15:04"`},
+		{`1;1;1;1;1;1;yesterday`, `type: field "t": "yesterday" is not a time of unit "02.01.2006 15:04": it does not follow the layout at character 1`},
 	})
 }
 
@@ -132,8 +139,21 @@ func TestDeclaredTypesOfJSON(t *testing.T) {
 		{`{"f":1e400}`, `type: field "f": "1e400" is not a float`},
 		{`{"f":9007199254740993}`, `type: field "f": "9007199254740993" is not a float`},
 		{`{"b":1}`, `type: field "b": "1" is not a bool`},
-		{`{"t":"soon"}`, `type: field "t": "soon" is not a time of unit "ms"`},
+		{`{"t":"soon"}`, `type: field "t": "soon" is not a time of unit "ms": it is not a number`},
+		{`{"f":"NaN"}`, "- | - | float NaN | - | - | - | - | -"},
 		{`{"n":"x","i":"y"}`, `type: field "i": "y" is not an int`},
+	})
+}
+
+// An integer is a time of a layout that has digits alone; of any other unit than a number's it is none.
+func TestIntegersAsLayouts(t *testing.T) {
+	spec := Spec{Format: FormatJSON, Declared: declared(t, "day:timestamp:%Y%m%d", "t:timestamp"), Fields: fields("day", "t")}
+	checkRows(t, spec, []rowCase{
+		{`{"day":20231231}`, "timestamp 1703980800000 | -"},
+		{`{"day":20231301}`, `type: field "day": "20231301" is not a time of unit "%Y%m%d": there is no such month`},
+		{`{"day":2023123}`, `type: field "day": "2023123" is not a time of unit "%Y%m%d": it has not the 8 digits of the layout`},
+		{`{"day":-20231231}`, `type: field "day": "-20231231" is not a time of unit "%Y%m%d": it has not the 8 digits of the layout`},
+		{`{"t":20231231}`, `type: field "t": "20231231" is not a time of unit "rfc3339": it is a number, not a text`},
 	})
 }
 
@@ -230,7 +250,7 @@ func TestSyslogRows(t *testing.T) {
 		{`<13>Jan  5 10:00:00 kernel: no host`, `1 | 5 | - | timestamp 1704448800000 | - | "kernel" | - | - | - | "no host"`},
 		{`<13>Jan  5 10:00:00 2001:db8::7 no tag here`, `1 | 5 | - | timestamp 1704448800000 | "2001:db8::7" | - | - | - | - | "no tag here"`},
 		{`<13>no time at all`, `1 | 5 | - | - | - | - | - | - | - | "no time at all"`},
-		{`<13>Feb 30 10:00:00 host app: x`, `type: field "time": "Feb 30 10:00:00" is not a time of unit "syslog"`},
+		{`<13>Feb 30 10:00:00 host app: x`, `type: field "time": "Feb 30 10:00:00" is not a time of unit "syslog": there is no such day`},
 		{`<192>1 - - - - - -`, "malformed: not a syslog message: the priority in angle brackets is not a number from 0 to 191"},
 		{`<>x`, "malformed: not a syslog message: the priority in angle brackets is not a number from 0 to 191"},
 		{`<34>1 2003-10-11T22:14:15.003Z host`, "malformed: not a syslog message: the field host is missing"},
@@ -251,7 +271,7 @@ func TestAccessLogRows(t *testing.T) {
 			`"192.0.2.1" | "john doe" | timestamp 1696971336000 | "GET" | "/a b" | "HTTP/1.0" | 200 | null | - | -`},
 		{`::1 - - [10/Oct/2023:13:55:36 -0700] "GET / HTTP/1.0" 200 5 "-" "-" "203.0.113.9" 0.004`,
 			`"::1" | null | timestamp 1696971336000 | "GET" | "/" | "HTTP/1.0" | 200 | 5 | null | "\"203.0.113.9\" 0.004"`},
-		{`::1 - - [10/Oct/2023] "GET / HTTP/1.0" 200 5`, `type: field "time": "10/Oct/2023" is not a time of unit "02/Jan/2006:15:04:05 -0700"`},
+		{`::1 - - [10/Oct/2023] "GET / HTTP/1.0" 200 5`, `type: field "time": "10/Oct/2023" is not a time of unit "02/Jan/2006:15:04:05 -0700": it does not follow the layout at character 12`},
 		{`::1 - - [10/Oct/2023:13:55:36 -0700] "GET / HTTP/1.0" 200`, "malformed: not a line of an access log: status and size are missing after the request"},
 		{`::1 - - [10/Oct/2023:13:55:36 -0700] "GET / HTTP/1.0" ok 5`, "malformed: not a line of an access log: status and size are not numbers"},
 		{`::1 - - [10/Oct/2023:13:55:36 -0700] "GET / 200 5`, "malformed: not a line of an access log: a quote is not closed"},

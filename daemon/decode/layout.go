@@ -86,6 +86,27 @@ func (l *layout) hasAny(kinds ...elementKind) bool {
 	return false
 }
 
+// digits is how many digits a time of this layout has when it is one whole number, such as 20260131; 0 when it is none, -1 when it has any
+// number of them.
+func (l *layout) digits() int {
+	n := 0
+	for i := range l.elements {
+		switch l.elements[i].kind {
+		case elEpoch:
+			return -1
+		case elYear:
+			n += 4
+		case elYearDay:
+			n += 3
+		case elYear2, elMonth, elMonth2, elDay, elDay2, elHour, elHour2, elHour12, elHour12Two, elMinute, elMinute2, elSecond, elSecond2:
+			n += 2
+		default:
+			return 0
+		}
+	}
+	return n
+}
+
 func (l *layout) needsYear() bool { return !l.hasAny(elYear, elYear2, elEpoch) }
 
 // compileLayout reads a layout of either kind. A percent sign before a letter makes it one of strftime.

@@ -124,9 +124,9 @@ func (t *textDecoder) put(c, i int, v span) bool {
 
 func (t *textDecoder) convert(c, i int, v span) bool {
 	f := &t.fields[c]
-	kind, value, ok := parseText(v.text, f.Type, f.times)
-	if !ok {
-		t.bad.refuse(i, CodeType, typeMessage(f.Name, v.text, f.Type, f.times))
+	kind, value, problem := parseText(v.text, f.Type, f.times)
+	if problem != "" {
+		t.bad.refuse(i, CodeType, typeMessage(f, v.text, problem))
 		return false
 	}
 	if kind == batch.JSON {

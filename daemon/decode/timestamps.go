@@ -3,6 +3,7 @@ package decode
 import (
 	"fmt"
 	"math"
+	"strconv"
 	"time"
 
 	"github.com/tidemark-stream/tidemark/sdk/batch"
@@ -86,7 +87,8 @@ const (
 //
 // Both kinds of layouts are read in the same spirit. After the seconds a fraction of any length may follow, with a point or
 // a comma, whether or not the layout names one, and may be absent where it does. A space matches one or more. Names of
-// months and days may be in any case. A numeric zone may be Z, +01, +0100 or +01:00.
+// months and days may be in any case. A numeric zone may be Z, +01, +0100 or +01:00. An integer is read as its digits,
+// by a layout that has digits alone.
 func NewTimestamps(unit string, o TimeOptions) (*Timestamps, error) {
 	t := &Timestamps{unit: unit, zone: newZone(o.Location), year: o.Year, reference: batch.NoTimestamp, lastDays: noDays}
 	t.abbrev = map[string]int{"UTC": 0, "GMT": 0, "Z": 0}
@@ -268,6 +270,9 @@ func (t *Timestamps) cell(b *batch.Batch, kind batch.Kind, value uint64) (ms int
 		return int64(value), ""
 	case batch.Int:
 		v := int64(value)
+		if t.kind == timeLayout {
+			return t.integerByLayout(v)
+		}
 		return t.decimal(absolute(v), 0, v < 0, false)
 	case batch.Uint:
 		return t.decimal(value, 0, false, false)
@@ -277,6 +282,19 @@ func (t *Timestamps) cell(b *batch.Batch, kind batch.Kind, value uint64) (ms int
 		return t.number(b.Text(value))
 	}
 	return 0, "a " + kind.String() + " is no time"
+}
+
+// integerByLayout reads 20260131 by "%Y%m%d". Zeros in front are lost to an integer, so that one with fewer digits could be anything.
+func (t *Timestamps) integerByLayout(v int64) (ms int64, problem string) {
+	var buf [20]byte
+	text := strconv.AppendInt(buf[:0], v, 10)
+	switch n := t.layout.digits(); {
+	case n == 0:
+		return 0, problemNumber
+	case n > 0 && n != len(text):
+		return 0, fmt.Sprintf("it has not the %d digits of the layout", n)
+	}
+	return t.byLayout(t.layout, text)
 }
 
 // text reads a text. It must not be blank.
@@ -314,6 +332,8 @@ func trimSpaces(b []byte) []byte {
 	}
 	return b
 }
+
+const problemNumber = "it is a number, not a text"
 
 const problemRange = "it is out of range"
 

@@ -22,8 +22,11 @@ func (t *textDecoder) member(name string, text []byte, typ Type) {
 		kind, value = inferText(text)
 	case typ == TypeTimestamp:
 		// Times are written as they came.
+		if isBlank(text) {
+			kind = batch.Null
+		}
 	default:
-		if k, v, ok := parseText(text, typ, nil); ok {
+		if k, v, problem := parseText(text, typ, nil); problem == "" {
 			kind, value = k, v
 		}
 	}
