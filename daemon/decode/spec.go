@@ -2,6 +2,7 @@ package decode
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -233,4 +234,30 @@ func (e Errors) Err() error {
 		return nil
 	}
 	return e
+}
+
+// OwnType is the type that a field has when nothing declares it: in text formats it is a string, except for what the format knows better.
+// TypeDynamic is any. Any field may be null as well.
+func (s *Spec) OwnType(name string) Type {
+	switch s.Format {
+	case FormatJSON, FormatLogfmt: // a name alone is true in logfmt
+		return TypeDynamic
+	case FormatCLF:
+		if name == clfTime {
+			return TypeTimestamp
+		}
+	case FormatSyslog:
+		switch slices.Index(syslogNames(), name) {
+		case syslogPriority, syslogFacility, syslogSeverity, syslogVersion:
+			return TypeInt
+		case syslogTimeField:
+			return TypeTimestamp
+		case syslogDataField:
+			return TypeJSON
+		}
+	}
+	if s.Infer {
+		return TypeDynamic
+	}
+	return TypeString
 }

@@ -11,7 +11,7 @@ import (
 
 // schema is what a shape says to the compiler of expressions.
 func (s Shape) schema() transform.Schema {
-	out := transform.Schema{Fields: map[string]transform.Type{}, Closed: !s.Unknown && (!s.Record || s.Strict)}
+	out := transform.Schema{Fields: map[string]transform.Type{}, Closed: !s.Unknown && (!s.Record || s.Strict), Other: transform.ParseType(s.other())}
 	for _, list := range [][]Field{s.Declared, s.Fields} {
 		for _, f := range list {
 			if !has(s.Dropped, f.Name) {

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"slices"
 	"sort"
 	"strings"
 
@@ -24,6 +25,8 @@ type Shape struct {
 	Declared []Field
 	// Strict says that a Record has the declared fields and no others, as rows of a table with named columns.
 	Strict bool
+	// Other is the type of a Record's fields that are not declared, where they all have the same: "string" of csv with a header row.
+	Other string
 }
 
 // Field is a column and the kind of its values.
@@ -44,9 +47,17 @@ func (s Shape) find(name string) (typ string, ok bool) {
 		return t, true
 	}
 	if s.Unknown || s.Record && !s.Strict {
-		return "any", true
+		return s.other(), true
 	}
 	return "", false
+}
+
+// other is the type of a field that nothing is said about.
+func (s Shape) other() string {
+	if s.Other == "" || s.Unknown {
+		return "any"
+	}
+	return s.Other
 }
 
 // findIn finds a field, or the one that it lies in when that one may have something inside.
@@ -155,6 +166,9 @@ func (s Shape) drop(name string) Shape {
 // merge is the shape of rows that may have either shape.
 func (s Shape) merge(o Shape) Shape {
 	out := Shape{Record: s.Record || o.Record, Unknown: s.Unknown || o.Unknown, Strict: s.Strict && o.Strict, Split: s.Split || o.Split}
+	if slices.Equal(s.Declared, o.Declared) && s.Other == o.Other {
+		out.Other = s.Other
+	}
 	for _, f := range s.Fields {
 		if t, ok := o.find(f.Name); !ok || t != f.Type {
 			f.Type = "any"

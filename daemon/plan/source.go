@@ -58,6 +58,9 @@ func (b *builder) sourceShape(c *config.Source, s *Source, d sdk.Description, fo
 	shape := Shape{Record: true}
 	types := map[string]string{}
 	for _, f := range spec.Declared {
+		if f.Type == decode.TypeDynamic {
+			f.Type = spec.OwnType(f.Name)
+		}
 		types[f.Name] = cellType(f.Type)
 		shape.Declared = append(shape.Declared, Field{f.Name, cellType(f.Type)})
 	}
@@ -65,12 +68,16 @@ func (b *builder) sourceShape(c *config.Source, s *Source, d sdk.Description, fo
 	if len(errs) > 0 {
 		return shape // said by package config
 	}
-	if names := decoder.Names(); names != nil {
+	names := decoder.Names()
+	if shape.Other = cellType(spec.OwnType("")); shape.Other == "any" || names != nil {
+		shape.Other = ""
+	}
+	if names != nil {
 		shape.Strict, shape.Declared = true, nil
 		for _, n := range names {
 			t := types[n]
 			if t == "" {
-				t = "any"
+				t = cellType(spec.OwnType(n))
 			}
 			shape.Declared = append(shape.Declared, Field{n, t})
 		}

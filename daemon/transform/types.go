@@ -141,6 +141,8 @@ type Schema struct {
 	// Closed says that there are no others: another name is a mistake. Otherwise another name is a field of unknown type, which is
 	// null where a row does not have it.
 	Closed bool
+	// Other is the type of fields that are not known; zero is TypeAny.
+	Other Type
 }
 
 // look finds the type of a field, or of the known field that it lies in.
@@ -156,7 +158,7 @@ func (s *Schema) look(steps []Step) (Type, bool) {
 			return t, false
 		}
 	}
-	return TypeAny, !s.Closed
+	return s.Other, !s.Closed
 }
 
 // Step is one part of a path: a name, or an index when Array is set.
