@@ -21,6 +21,7 @@ import (
 // benchOptions are the flags of `bench`.
 type benchOptions struct {
 	runs, warmup int
+	kills        int
 	size         string
 	lines        int64
 	modes        []string
@@ -54,6 +55,7 @@ docs/performance.md has the others.`,
 	f := cmd.Flags()
 	f.IntVar(&o.runs, "runs", 5, "runs that count; figures are their medians")
 	f.IntVar(&o.warmup, "warmup", 1, "runs before them that do not")
+	f.IntVar(&o.kills, "kills", 4, "how often a run of w8 or w8large is killed")
 	f.StringVar(&o.size, "size", "full", "small takes a hundredth of everything: enough to see that all is right")
 	f.Int64Var(&o.lines, "lines", 0, "at most so many lines of each workload")
 	f.StringSliceVar(&o.modes, "mode", nil, "R: plugins as processes; I: inside the daemon; mtls: R, encrypted; nocp: I without checkpoints; onecore: I on one core; "+
@@ -116,6 +118,9 @@ func (o benchOptions) options(names []string) (b bench.Options, err error) {
 	if len(names) == 0 {
 		names = []string{"w2b", "w3", "w5", "w6", "w9"}
 	}
+	if o.kills < 1 {
+		return b, fmt.Errorf("--kills %d: a run that is to recover has to be killed", o.kills)
+	}
 	if o.runs < 1 || o.warmup < 0 {
 		return b, fmt.Errorf("--runs %d --warmup %d: at least one run has to count", o.runs, o.warmup)
 	}
@@ -164,6 +169,7 @@ func (o benchOptions) options(names []string) (b bench.Options, err error) {
 			return b, fmt.Errorf("--vs: %w", err)
 		}
 	}
+	b.Kills = o.kills
 	b.Limit, b.Runs, b.Warmup, b.Dir, b.Profiles, b.Checkpoint = o.limit, o.runs, o.warmup, o.dir, o.profile, o.checkpoint
 	return b, nil
 }

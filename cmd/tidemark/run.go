@@ -110,6 +110,7 @@ func (a *app) run(ctx context.Context, files []string, o runOptions) error {
 	if o.state != "" {
 		defer askable(files, pipelines).serve(dir, h, log)()
 	}
+	o.measures.follow(pipelines)
 	errs := make([]error, len(pipelines))
 	var wait sync.WaitGroup
 	for i, p := range pipelines {

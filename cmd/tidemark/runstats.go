@@ -20,6 +20,7 @@ type measures struct {
 	cpuProfile string
 	memProfile string
 	profile    *os.File
+	follower   *bench.Follower
 }
 
 func (m *measures) flags(cmd *cobra.Command) {
@@ -41,8 +42,29 @@ func (m *measures) begin() (err error) {
 	return pprof.StartCPUProfile(m.profile)
 }
 
+// follow begins to look at what the pipelines do.
+func (m *measures) follow(pipelines []*pipeline.Pipeline) {
+	if m.stats == "" {
+		return
+	}
+	m.follower = bench.Follow(bench.FirstFile(m.stats), func() (records, results int64) {
+		for _, p := range pipelines {
+			s := p.Summary()
+			records, results = records+s.In, results+s.Results+s.Delivered
+		}
+		return records, results
+	})
+}
+
 // end writes everything; the pipelines have ended.
 func (m *measures) end(summaries []pipeline.Summary) error {
+	var progress bench.Progress
+	if m.follower != nil {
+		var err error
+		if progress, err = m.follower.Stop(); err != nil {
+			return &exitError{code: exitEnvironment, err: err}
+		}
+	}
 	if m.profile != nil {
 		pprof.StopCPUProfile()
 		if err := m.profile.Close(); err != nil {
@@ -50,7 +72,7 @@ func (m *measures) end(summaries []pipeline.Summary) error {
 		}
 	}
 	if m.stats != "" {
-		data, err := json.MarshalIndent(bench.RunStats{Pipelines: summaries, Process: procstat.Self()}, "", "  ")
+		data, err := json.MarshalIndent(bench.RunStats{Pipelines: summaries, Process: procstat.Self(), Progress: progress}, "", "  ")
 		if err != nil {
 			return fmt.Errorf("figures: %w", err)
 		}

@@ -148,7 +148,9 @@ func (s Sample) line(p *prepared, c Contestant) string {
 		text += fmt.Sprintf(", p50 %.1f ms, p99 %.1f ms", s.Latency.P50, s.Latency.P99)
 	}
 	if s.Recovery != nil {
-		text += fmt.Sprintf(", killed after %.2f s, results went on after %.2f s", s.Recovery.KilledAfter, s.Recovery.FirstResult)
+		for _, k := range s.Recovery.Kills {
+			text += fmt.Sprintf("\n  killed %s after %.2f s: first record %.2f s and first new result %.2f s after the new start", k.Moment.words(), k.Lived, k.FirstRecord, k.FirstResult)
+		}
 	}
 	return text
 }

@@ -47,6 +47,7 @@ func (b *bencher) latency(ctx context.Context, p *prepared, c Contestant, round 
 	defer x.remove()
 	rate := p.Input.Events.Rate
 	var ages []float64
+	var rows int64
 	var behind time.Duration
 	s, err := x.finish(ctx, x.command(ctx, ""), func(ctx context.Context) error {
 		group, ctx := errgroup.WithContext(ctx)
@@ -66,7 +67,7 @@ func (b *bencher) latency(ctx context.Context, p *prepared, c Contestant, round 
 			case <-ctx.Done():
 				return ctx.Err()
 			}
-			ages, err = arrivals(ctx, x.output(), func(end int64) (time.Time, bool) {
+			ages, rows, err = arrivals(ctx, x.output(), func(end int64) (time.Time, bool) {
 				n, ok := closers[end]
 				return begun.Add(time.Duration(float64(n) / rate * float64(time.Second))), ok
 			})
@@ -77,9 +78,15 @@ func (b *bencher) latency(ctx context.Context, p *prepared, c Contestant, round 
 	if err != nil {
 		return s, err
 	}
+	if err := x.judge(&s); err != nil {
+		return s, err
+	}
+	if s.Wrong == "" && rows != p.Truth.Digest.Rows { // ages that are missing would be those of the last results
+		return s, fmt.Errorf("%d results were seen as they arrived, but there are %d", rows, p.Truth.Digest.Rows)
+	}
 	s.Latency = quantiles(ages)
 	s.Latency.Rate, s.Latency.Behind = rate, float64(behind.Microseconds())/1000
-	return s, x.judge(&s)
+	return s, nil
 }
 
 // closers finds, for each window's end, the number of the record whose watermark closes it. Windows that only the end of the input closes
@@ -144,9 +151,9 @@ func sendPaced(ctx context.Context, to io.Writer, path string, rate float64, beg
 // look is how often the output is looked at: it bounds what the measuring itself adds.
 const look = 250 * time.Microsecond
 
-// arrivals follows a file until ctx is done and returns how old each row is when it is seen, in ms.
-func arrivals(ctx context.Context, path string, due func(end int64) (time.Time, bool)) ([]float64, error) {
-	var ages []float64
+// arrivals follows a file until ctx is done and it has been read to its end. It returns how old each row is when it is seen, in ms, of those
+// that have a due time, and how many rows there are in all.
+func arrivals(ctx context.Context, path string, due func(end int64) (time.Time, bool)) (ages []float64, rows int64, err error) {
 	var f *os.File
 	defer func() {
 		if f != nil {
@@ -157,15 +164,22 @@ func arrivals(ctx context.Context, path string, due func(end int64) (time.Time, 
 	var rest []byte
 	label := []byte(`"window_end":"`)
 	texts := map[string]int64{}
-	for ctx.Err() == nil {
+	for {
+		ended := ctx.Err() != nil // whoever writes has ended: what is there now is all
 		var n int
 		var err error
 		if f == nil {
 			if f, err = os.Open(path); err != nil {
 				f = nil
 			}
-		} else if n, err = f.Read(buf); err != nil && err != io.EOF {
-			return ages, err
+		}
+		if f != nil {
+			if n, err = f.Read(buf); err != nil && err != io.EOF {
+				return ages, rows, err
+			}
+		}
+		if n == 0 && ended {
+			return ages, rows, nil
 		}
 		if n == 0 {
 			select {
@@ -183,12 +197,13 @@ func arrivals(ctx context.Context, path string, due func(end int64) (time.Time, 
 			}
 			_, end, found := bytes.Cut(line, label)
 			if found {
+				rows++
 				end, _, _ = bytes.Cut(end, []byte(`"`))
 				ms, known := texts[string(end)]
 				if !known {
 					t, err := time.Parse(time.RFC3339Nano, string(end))
 					if err != nil {
-						return ages, fmt.Errorf("result %q: %w", line, err)
+						return ages, rows, fmt.Errorf("result %q: %w", line, err)
 					}
 					ms = t.UnixMilli()
 					texts[string(end)] = ms
@@ -201,7 +216,6 @@ func arrivals(ctx context.Context, path string, due func(end int64) (time.Time, 
 		}
 		rest = append(buf[len(buf):len(buf):len(buf)], rest...) // a copy: the beginning is done with
 	}
-	return ages, nil
 }
 
 func quantiles(ages []float64) *Latency {

@@ -22,6 +22,7 @@ type Options struct {
 	Peers     []Peer // programs of others for the same job
 	Runs      int
 	Warmup    int
+	Kills     int // of a run that is killed again and again
 	// Checkpoint is how often a run commits.
 	Checkpoint time.Duration
 	// Dir keeps inputs and their truth for the next time; it must exist. "" takes a temporary one.
@@ -116,4 +117,5 @@ func plainTotals(w workload.Workload) bool {
 type RunStats struct {
 	Pipelines []pipeline.Summary `json:"pipelines"`
 	Process   procstat.Usage     `json:"process"` // of the daemon alone
+	Progress  Progress           `json:"progress"`
 }

@@ -56,11 +56,25 @@ type ContestantReport struct {
 	P50       Spread `json:"latency_p50_ms"`
 	P99       Spread `json:"latency_p99_ms"`
 	P999      Spread `json:"latency_p99_9_ms"`
-	Recovered Spread `json:"recovery_seconds"`
+	LatestMax Spread `json:"latency_max_ms"`
+	// FirstRecord is when the first record was taken after the start. Pause and Standstill are the longest times without input and without
+	// anything, see [Progress]; Slowest is the rate of the slowest whole minute, in runs of more than two.
+	FirstRecord Spread `json:"first_record_seconds"`
+	Pause       Spread `json:"longest_pause_seconds"`
+	Standstill  Spread `json:"longest_standstill_seconds"`
+	Slowest     Spread `json:"slowest_minute_records_per_second"`
+	// Recovered are the figures of runs that were killed, by the moment of the kill.
+	Recovered map[Moment]Recovered `json:"recovery,omitempty"`
 	// WholeSeconds and WholeCPU are those of a peer's whole process, if the figures above are of its job alone; 0 samples otherwise.
 	WholeSeconds Spread   `json:"whole_seconds"`
 	WholeCPU     Spread   `json:"whole_cpu_seconds"`
 	Samples      []Sample `json:"samples"`
+}
+
+// Recovered says how long it took after a kill until records and results went on, in seconds from the new start.
+type Recovered struct {
+	FirstRecord Spread `json:"first_record_seconds"`
+	FirstResult Spread `json:"first_result_seconds"`
 }
 
 // Spread is a median with the lowest and highest value. N is 0 when nothing was measured.
@@ -184,12 +198,17 @@ func (c *ContestantReport) finish(records float64) {
 	c.P50 = latency(func(l *Latency) float64 { return l.P50 })
 	c.P99 = latency(func(l *Latency) float64 { return l.P99 })
 	c.P999 = latency(func(l *Latency) float64 { return l.P999 })
-	c.Recovered = c.gather(func(s *Sample) (float64, bool) {
-		if s.Recovery == nil {
-			return 0, false
+	c.LatestMax = latency(func(l *Latency) float64 { return l.Max })
+	c.progress()
+	for _, m := range []Moment{AtRandom, InResults} {
+		r := Recovered{c.recovered(m, func(k Kill) float64 { return k.FirstRecord }), c.recovered(m, func(k Kill) float64 { return k.FirstResult })}
+		if r.FirstRecord.N+r.FirstResult.N > 0 {
+			if c.Recovered == nil {
+				c.Recovered = map[Moment]Recovered{}
+			}
+			c.Recovered[m] = r
 		}
-		return s.Recovery.FirstResult, true
-	})
+	}
 	whole := func(f func(w *Whole) float64) Spread {
 		return c.gather(func(s *Sample) (float64, bool) {
 			if s.Whole == nil {

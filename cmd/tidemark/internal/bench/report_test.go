@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"context"
 	"io"
 	"strings"
 	"testing"
@@ -66,6 +67,25 @@ func TestClosers(t *testing.T) {
 	require.Equal(t, map[int64]int64{0: 1, 1000: 3, 2000: 5, 3000: 5}, got)
 }
 
+// What is written last, while nobody looks any more, counts too: it would be the slowest results that are missing.
+func TestTheLastArrivalsCount(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	path := t.TempDir() + "/out"
+	require.NoError(t, writeAside(path, writeText(`{"key":"a","window_end":"1970-01-01T00:00:01.000Z"}
+{"key":"a","window_end":"1970-01-01T00:00:02.000Z"}
+`)))
+	begun := time.Now().Add(-time.Hour)
+	ages, rows, err := arrivals(ctx, path, func(end int64) (time.Time, bool) { return begun, end == 1000 })
+	require.NoError(t, err)
+	require.EqualValues(t, 2, rows)
+	require.Len(t, ages, 1, "the input's end closes the second window")
+	require.GreaterOrEqual(t, ages[0], 3_600_000.0)
+	_, rows, err = arrivals(ctx, path+"-that-is-not-there", nil)
+	require.NoError(t, err)
+	require.Zero(t, rows)
+}
+
 func TestQuantiles(t *testing.T) {
 	var ages []float64
 	for i := range 1000 {
@@ -110,4 +130,38 @@ func TestAPeerIsComparedByItsJobAlone(t *testing.T) {
 	var b strings.Builder
 	require.NoError(t, r.Write(&b))
 	require.Contains(t, b.String(), "theirs: theirs 1.0; its job alone. The whole process took 25.00 s, 50.00 s of CPU")
+}
+
+// The moments of a kill are told apart: after one in the middle of a window, the rest of its input comes before the next result.
+func TestKillsAreToldApart(t *testing.T) {
+	r := &Report{Workloads: []WorkloadReport{{Name: "w8", Records: 1, Truth: Truth{Seconds: 1}, Contestants: []ContestantReport{{Name: "R", Samples: []Sample{
+		{Round: 1, Seconds: 9, Recovery: &Recovery{Kills: []Kill{{Moment: AtRandom, FirstRecord: 0.2, FirstResult: 3}, {Moment: InResults, FirstRecord: 0.1, FirstResult: 0.3}}}},
+		{Round: 2, Seconds: 9, Recovery: &Recovery{Kills: []Kill{{Moment: AtRandom}, {Moment: InResults, FirstRecord: 0.3, FirstResult: 0.5}}}},
+	}}}}}}
+	r.Finish()
+	var b strings.Builder
+	require.NoError(t, r.Write(&b))
+	require.Contains(t, b.String(), "R, killed while results were being written: first record 0.200 s (0.100-0.300, n=2), first new result 0.400 s (0.300-0.500, n=2)")
+	require.Contains(t, b.String(), "R, killed at a random moment: first record 0.200 s (0.200-0.200, n=1), first new result 3.000 s (3.000-3.000, n=1)")
+}
+
+// A life ends at its moment, and knows when something new stood in the output.
+func TestALifeIsEndedAtItsMoment(t *testing.T) {
+	output := t.TempDir() + "/out"
+	begun := time.Now()
+	require.NoError(t, writeAside(output, writeText("0123456789")))
+	written := &life{output: output, stood: 4, moment: InResults, bytes: 9}
+	require.ErrorIs(t, written.watch(context.Background(), begun), errKilled)
+	require.Positive(t, written.grown)
+
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	short := &life{output: output, stood: 10, moment: InResults, bytes: 10}
+	require.NoError(t, short.watch(ended, begun), "as much as there was is nothing new")
+	require.Zero(t, short.grown)
+
+	random := &life{output: output, stood: 10, moment: AtRandom, after: time.Nanosecond}
+	require.ErrorIs(t, random.watch(context.Background(), begun), errKilled)
+	last := &life{output: output, never: true}
+	require.NoError(t, last.watch(context.Background(), begun))
 }

@@ -23,16 +23,21 @@ type Sample struct {
 	Round   int     `json:"round"`
 	Seconds float64 `json:"seconds"` // of the whole program, from its start to its end
 	// CPUSeconds are those of all processes; DaemonSeconds those of the daemon alone, 0 if it does not say.
-	CPUSeconds    float64   `json:"cpu_seconds"`
-	DaemonSeconds float64   `json:"daemon_cpu_seconds,omitempty"`
-	PeakDaemon    int64     `json:"peak_daemon_bytes"`
-	PeakPlugins   int64     `json:"peak_plugins_bytes"`
-	Stats         *RunStats `json:"stats,omitempty"`
-	Latency       *Latency  `json:"latency,omitempty"`
-	Recovery      *Recovery `json:"recovery,omitempty"`
-	Whole         *Whole    `json:"whole,omitempty"` // of a peer that tells what its job alone took, which then stands above
-	OutputHash    uint64    `json:"output_hash,string"`
-	Wrong         string    `json:"wrong,omitempty"` // what is wrong with the results
+	CPUSeconds    float64 `json:"cpu_seconds"`
+	DaemonSeconds float64 `json:"daemon_cpu_seconds,omitempty"`
+	PeakDaemon    int64   `json:"peak_daemon_bytes"`
+	PeakPlugins   int64   `json:"peak_plugins_bytes"`
+	// FirstRecord is when the first record was taken, in seconds from the start; 0 if the program does not say.
+	FirstRecord float64   `json:"first_record_seconds,omitempty"`
+	Stats       *RunStats `json:"stats,omitempty"`
+	Latency     *Latency  `json:"latency,omitempty"`
+	Recovery    *Recovery `json:"recovery,omitempty"`
+	Whole       *Whole    `json:"whole,omitempty"` // of a peer that tells what its job alone took, which then stands above
+	OutputHash  uint64    `json:"output_hash,string"`
+	Wrong       string    `json:"wrong,omitempty"` // what is wrong with the results
+
+	begun   time.Time
+	written int64 // bytes of the output, of a run to compare others with
 }
 
 // child is a run of the program in a directory of its own.
@@ -107,11 +112,11 @@ func (x *child) command(ctx context.Context, state string) *exec.Cmd {
 	return cmd
 }
 
-// finish waits for a process that began at begun, and fills in what it has used. meanwhile runs beside it.
+// finish starts a process, waits for it, and fills in what it has used. meanwhile runs beside it.
 func (x *child) finish(ctx context.Context, cmd *exec.Cmd, meanwhile func(ctx context.Context) error) (s Sample, err error) {
 	stderr := &tail{}
 	cmd.Stderr = stderr
-	begun := time.Now()
+	s.begun = time.Now()
 	if err := cmd.Start(); err != nil {
 		return s, err
 	}
@@ -129,7 +134,7 @@ func (x *child) finish(ctx context.Context, cmd *exec.Cmd, meanwhile func(ctx co
 		beside <- err
 	}()
 	err = cmd.Wait()
-	s.Seconds = time.Since(begun).Seconds()
+	s.Seconds = time.Since(s.begun).Seconds()
 	ended()
 	s.PeakDaemon, s.PeakPlugins = w.Stop()
 	s.CPUSeconds = (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds()
@@ -162,6 +167,9 @@ func (x *child) readStats(s *Sample) error {
 	}
 	s.DaemonSeconds = s.Stats.Process.CPUSeconds()
 	s.PeakDaemon = max(s.PeakDaemon, s.Stats.Process.PeakBytes)
+	if at := s.Stats.Progress.FirstRecord; !at.IsZero() {
+		s.FirstRecord = at.Sub(s.begun).Seconds()
+	}
 	return nil
 }
 

@@ -56,13 +56,18 @@ func (w *WorkloadReport) write(b *strings.Builder) {
 	_ = t.Flush() // a strings.Builder never fails
 	for _, c := range w.Contestants {
 		if c.P50.N > 0 {
-			fmt.Fprintf(b, "  %s: a result is there after p50 %.1f ms, p99 %.1f ms (%.1f-%.1f), p99.9 %.1f ms\n", c.Name, c.P50.Median, c.P99.Median, c.P99.Min, c.P99.Max, c.P999.Median)
+			fmt.Fprintf(b, "  %s: a result is there after p50 %.1f ms, p99 %.1f ms (%.1f-%.1f), p99.9 %.1f ms, the last ones after %.1f ms\n", c.Name, c.P50.Median, c.P99.Median, c.P99.Min, c.P99.Max, c.P999.Median, c.LatestMax.Median)
 		}
 		if c.WholeSeconds.N > 0 {
 			fmt.Fprintf(b, "  %s: %s; its job alone. The whole process took %.2f s, %.2f s of CPU\n", c.Name, orUnknownPeer(c.version()), c.WholeSeconds.Median, c.WholeCPU.Median)
 		}
-		if c.Recovered.N > 0 {
-			fmt.Fprintf(b, "  %s: the first new result comes %.2f s after the new start (%.2f-%.2f)\n", c.Name, c.Recovered.Median, c.Recovered.Min, c.Recovered.Max)
+		if c.FirstRecord.N > 0 {
+			fmt.Fprintf(b, "  %s: %s\n", c.Name, c.progressText())
+		}
+		for _, m := range []Moment{InResults, AtRandom} {
+			if r, ok := c.Recovered[m]; ok {
+				fmt.Fprintf(b, "  %s, killed %s: first record %s, first new result %s after the new start\n", c.Name, m.words(), r.FirstRecord.seconds(), r.FirstResult.seconds())
+			}
 		}
 	}
 }
@@ -133,6 +138,14 @@ func (s Spread) text(format string) string {
 		return "-"
 	}
 	return fmt.Sprintf(format, s.Median)
+}
+
+// seconds writes all of a spread of seconds.
+func (s Spread) seconds() string {
+	if s.N == 0 {
+		return "not seen"
+	}
+	return fmt.Sprintf("%.3f s (%.3f-%.3f, n=%d)", s.Median, s.Min, s.Max, s.N)
 }
 
 func (s Spread) bytes() string {

@@ -46,7 +46,7 @@ type Workload struct {
 	Assigner string
 	// Memory is what all state may take; 0: no limit beside the default.
 	Memory int64
-	// Kill ends the program with SIGKILL in the middle, and starts it again.
+	// Kill ends the program with SIGKILL several times in a run, and starts it again.
 	Kill bool
 	// Connections and Network are for FromSockets.
 	Connections int
@@ -79,6 +79,7 @@ func All() []Workload {
 	w2a := Input{Events: with(10_000, 50_000), Lines: 5_000_000, Shape: JSON}
 	w2b := Input{Events: with(10_000, 1_000_000), Lines: 30_000_000, Shape: JSON}
 	w3 := Input{Events: with(1_000_000, 1_000_000), Lines: 30_000_000, Shape: JSON}
+	w4 := Input{Events: with(20_000_000, 300_000), Lines: 200_000_000, Shape: JSON}
 	live := Input{Events: with(10_000, 500_000, func(w *generate.Workload) { w.Disorder = 200 }), Lines: 30_000_000, Shape: JSON}
 	pairs := Input{Events: with(10_000, 1_000_000), Lines: 50_000_000, Shape: Pairs}
 	return []Workload{
@@ -90,7 +91,7 @@ func All() []Workload {
 		{Name: "w3", Title: "JSON, 1,000,000 keys, 5 s windows", Input: w3, Job: Totals, Way: FromFile, Size: 5 * time.Second},
 		{
 			Name: "w4", Title: "20,000,000 keys, 10 min windows, state larger than memory", Job: Totals, Way: FromGenerator, Size: 10 * time.Minute, Memory: 1 << 30,
-			Input: Input{Events: with(20_000_000, 300_000), Lines: 200_000_000, Shape: JSON},
+			Input: w4,
 		},
 		{
 			Name: "w4zipf", Title: "the same with skewed keys", Job: Totals, Way: FromGenerator, Size: 10 * time.Minute, Memory: 1 << 30,
@@ -106,7 +107,8 @@ func All() []Workload {
 			Input: Input{Events: with(1_000_000, 100_000, zipf), Lines: 20_000_000, Shape: JSON},
 		},
 		{Name: "w7", Title: "JSON in real time, 1 s windows: how old is a result", Input: live, Job: Totals, Way: Paced, Size: time.Second},
-		{Name: "w8", Title: "w3 killed in the middle: how long until results go on", Input: w3, Job: Totals, Way: FromFile, Size: 5 * time.Second, Kill: true},
+		{Name: "w8", Title: "w3 killed again and again: how long until results go on", Input: w3, Job: Totals, Way: FromFile, Size: 5 * time.Second, Kill: true},
+		{Name: "w8large", Title: "w4 killed again and again", Input: w4, Job: Totals, Way: FromGenerator, Size: 10 * time.Minute, Memory: 1 << 30, Kill: true},
 		{Name: "w9", Title: "JSON, a filter and a projection, no state", Input: w2a, Job: Stateless, Way: FromFile},
 		{Name: "w10", Title: "w2b with an assigner of one's own over whole records", Input: w2b, Job: Totals, Way: FromFile, Size: 5 * time.Second, Assigner: UserAssigner},
 	}
