@@ -47,6 +47,7 @@ type ContestantReport struct {
 	Daemon    Spread `json:"daemon_cpu_seconds_per_million"`
 	Peak      Spread `json:"peak_daemon_bytes"`
 	Plugins   Spread `json:"peak_plugins_bytes"`
+	Together  Spread `json:"peak_together_bytes"`
 	Allocs    Spread `json:"allocations_per_record"`
 	GC        Spread `json:"gc_share_of_cpu"`
 	Commits   Spread `json:"checkpoints"`
@@ -180,6 +181,7 @@ func (c *ContestantReport) finish(records float64) {
 	c.CPU = always(func(s *Sample) float64 { return s.CPUSeconds / records * 1e6 })
 	c.Peak = always(func(s *Sample) float64 { return float64(s.PeakDaemon) })
 	c.Plugins = always(func(s *Sample) float64 { return float64(s.PeakPlugins) })
+	c.Together = always(func(s *Sample) float64 { return float64(s.PeakTogether) })
 	c.Daemon = stats(func(s *RunStats) float64 { return s.Process.CPUSeconds() / records * 1e6 })
 	c.Allocs = stats(func(s *RunStats) float64 { return float64(s.Process.Allocations) / records })
 	c.GC = stats(func(s *RunStats) float64 { return s.Process.GCShare })

@@ -27,6 +27,7 @@ type Sample struct {
 	DaemonSeconds float64 `json:"daemon_cpu_seconds,omitempty"`
 	PeakDaemon    int64   `json:"peak_daemon_bytes"`
 	PeakPlugins   int64   `json:"peak_plugins_bytes"`
+	PeakTogether  int64   `json:"peak_together_bytes,omitempty"` // of all processes at one time, pages that they share once
 	// FirstRecord is when the first record was taken, in seconds from the start; 0 if the program does not say.
 	FirstRecord float64   `json:"first_record_seconds,omitempty"`
 	Stats       *RunStats `json:"stats,omitempty"`
@@ -136,7 +137,8 @@ func (x *child) finish(ctx context.Context, cmd *exec.Cmd, meanwhile func(ctx co
 	err = cmd.Wait()
 	s.Seconds = time.Since(s.begun).Seconds()
 	ended()
-	s.PeakDaemon, s.PeakPlugins = w.Stop()
+	peaks := w.Stop()
+	s.PeakDaemon, s.PeakPlugins, s.PeakTogether = peaks.Process, peaks.Others, peaks.Together
 	s.CPUSeconds = (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds()
 	if other := <-beside; other != nil && !errors.Is(other, context.Canceled) {
 		if err != nil && !errors.Is(other, errKilled) {

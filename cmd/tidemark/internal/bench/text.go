@@ -44,13 +44,13 @@ func (w *WorkloadReport) write(b *strings.Builder) {
 	fmt.Fprintf(b, ", %s results; one plain thread takes %.2f s (%s records/s)\n", millions(float64(w.Truth.Digest.Rows)), w.Truth.Seconds, millions(float64(w.Records)/w.Truth.Seconds))
 	t := tabwriter.NewWriter(b, 0, 0, 2, ' ', tabwriter.AlignRight)
 	row := func(cells ...string) { fmt.Fprintln(t, strings.Join(cells, "\t")+"\t") }
-	row("", "records/s", "", "CPU s/million", "(daemon)", "RSS daemon", "plugins", "allocs/record", "GC", "checkpoints", "p50", "max", "written")
+	row("", "records/s", "", "CPU s/million", "(daemon)", "RSS daemon", "plugins", "all at once", "allocs/record", "GC", "checkpoints", "p50", "max", "written")
 	for _, c := range w.Contestants {
 		speed, span := millions(c.PerSecond.Median), fmt.Sprintf("%s-%s", millions(c.PerSecond.Min), millions(c.PerSecond.Max))
 		if paced(w.Name) {
 			speed, span = "paced", ""
 		}
-		row(c.Name, speed, span, c.CPU.text("%.3f"), c.Daemon.text("%.3f"), c.Peak.bytes(), c.Plugins.bytes(), c.Allocs.text("%.3g"), c.GC.percent(),
+		row(c.Name, speed, span, c.CPU.text("%.3f"), c.Daemon.text("%.3f"), c.Peak.bytes(), c.Plugins.bytes(), c.Together.bytes(), c.Allocs.text("%.3g"), c.GC.percent(),
 			c.Commits.text("%.0f"), c.CommitP50.text("%.0f ms"), c.CommitMax.text("%.0f ms"), c.CommitMB.bytes())
 	}
 	_ = t.Flush() // a strings.Builder never fails

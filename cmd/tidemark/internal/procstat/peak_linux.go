@@ -8,16 +8,25 @@ import (
 )
 
 // peak is the highest resident memory that a process has had, in bytes; 0 if it is gone.
-func peak(pid string) int64 {
-	data, err := os.ReadFile("/proc/" + pid + "/status")
+func peak(pid string) int64 { return figure(pid, "status", "VmHWM:") }
+
+// proportional is the resident memory that a process has now, in bytes, its share of pages that others have too; 0 if it is gone.
+func proportional(pid string) int64 { return figure(pid, "smaps_rollup", "\nPss:") }
+
+// figure is what stands behind a name in a process's file, in kB there.
+func figure(pid, file, name string) int64 {
+	data, err := os.ReadFile("/proc/" + pid + "/" + file)
 	if err != nil {
 		return 0
 	}
-	_, rest, found := bytes.Cut(data, []byte("VmHWM:"))
+	_, rest, found := bytes.Cut(data, []byte(name))
 	if !found {
 		return 0
 	}
 	fields := bytes.Fields(rest)
+	if len(fields) == 0 {
+		return 0
+	}
 	kib, _ := strconv.ParseInt(string(fields[0]), 10, 64)
 	return kib << 10
 }
