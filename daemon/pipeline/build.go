@@ -367,7 +367,7 @@ func (a *attempt) makeLane(ctx context.Context, number uint32, s *plan.Source, a
 	c := laneConfig{
 		name: s.Name, number: number, clock: a.p.set.Clock, pool: a.pool, interval: s.Interval, places: a.places,
 		maxAhead: watermark.MaxAhead{Limit: s.MaxAhead}, lateness: watermark.NewLateness(), restored: restored.partitions,
-		gate: a.admit, finished: a.laneFinished, notice: a.notice(s.Name), eventTime: s.Rule == plan.AssignerTime || s.Rule == plan.SourceTime,
+		over: a.over(s, restored), gate: a.admit, finished: a.laneFinished, notice: a.notice(s.Name), eventTime: s.Rule == plan.AssignerTime || s.Rule == plan.SourceTime,
 		settings: watermark.PartitionsSettings{
 			IdleAfter: s.IdleAfter.Milliseconds(), AnnounceOnRow: true, Granularity: s.Bucket.Size, Offset: s.Bucket.Offset, Began: a.now(),
 		},

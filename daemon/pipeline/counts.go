@@ -76,6 +76,7 @@ type SourceSummary struct {
 	TooFar   int64              `json:"watermarks_too_far_ahead,omitempty"` // of the clock, by max_ahead
 	Doubted  int64              `json:"unconfirmed_watermarks,omitempty"`   // far ahead of the rows, by confirm_jump
 	Suspect  int64              `json:"suspect_timestamps,omitempty"`       // outside of 1990 to 2100, since the unit has looked wrong
+	PastEnd  int64              `json:"past_end,omitempty"`                 // records that came after the end of the input, in an earlier run, had closed all windows
 	Lateness []watermark.Advice `json:"lateness,omitempty"`
 }
 
@@ -165,6 +166,7 @@ func (s *Summary) count(a *attempt) {
 		e := entry(&s.Sources, func(e *SourceSummary) *string { return &e.Name }, l.name)
 		in, rejected, markers, out := l.counts.In.Load(), l.counts.Rejected.Load(), l.counts.Markers.Load(), l.counts.Out.Load()
 		e.Ignored, e.TooFar, e.Suspect = e.Ignored+l.counts.Ignored.Load()+l.counts.Refrained.Load(), e.TooFar+l.counts.TooFar.Load(), e.Suspect+l.counts.Suspect.Load()
+		e.PastEnd += l.counts.PastEnd.Load()
 		e.Doubted += l.counts.Unconfirmed.Load()
 		e.In, e.Rejected, e.Markers, e.Out = e.In+in, e.Rejected+rejected, e.Markers+markers, e.Out+out
 		s.In, s.Rejected, s.Markers, s.Bytes = s.In+in, s.Rejected+rejected, s.Markers+markers, s.Bytes+l.counts.Bytes.Load()
@@ -265,6 +267,10 @@ func (s *Summary) Remarks() []string {
 		}
 		if src.Suspect > 0 {
 			out = append(out, fmt.Sprintf("source %s: %s outside of 1990 to 2100; the unit is probably another one", src.Name, counted(src.Suspect, "timestamp lies", "timestamps lie")))
+		}
+		if src.PastEnd > 0 {
+			out = append(out, fmt.Sprintf("source %s: %s after the input had ended, in an earlier run, so that all windows were closed. %s", src.Name, counted(src.PastEnd, "record came", "records came"), hintPastEnd))
+			continue // another bound would not help
 		}
 		if len(src.Lateness) == 0 || s.Late == 0 { // without late records nobody needs another bound
 			continue

@@ -60,6 +60,7 @@ type laneConfig struct {
 	restored  map[string]partitionState
 	// contribute hands in the lane's part of a checkpoint.
 	contribute func(barrier uint64, s laneSnapshot) error
+	over       bool                                // all windows were closed by the end of an earlier run
 	finished   func()                              // called once, when the source has ended or stopped and everything is sent
 	trace      func(source string, b *batch.Batch) // or nil: is shown each batch with its times and the source's marks
 	manual     bool                                // no alarms of its own: ticks come as requests
@@ -133,6 +134,7 @@ type laneCounts struct {
 	// Unconfirmed counts watermarks far ahead of the rows that nothing has confirmed.
 	Unconfirmed atomic.Int64
 	Suspect     atomic.Int64 // timestamps outside of 1990 to 2100, since some have looked like another unit than the declared one
+	PastEnd     atomic.Int64 // records behind the end of all input
 	Ended       atomic.Bool
 }
 

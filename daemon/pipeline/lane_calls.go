@@ -72,6 +72,9 @@ func (l *lane) call(ctx context.Context, it *item) error {
 			return Permanent(errors.New(it.severe)) // nothing of this source will ever be read: better now than after a million dead letters
 		}
 		l.begun = l.begun || it.batch.Alive() > 0
+		if l.over {
+			l.tellPastEnd(it.batch.Alive())
+		}
 		if l.maxAhead.Limit > 0 {
 			now := l.now()
 			l.maxAhead.Apply(it.batch, now)

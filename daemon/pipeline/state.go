@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/tidemark-stream/tidemark/daemon/checkpoint"
+	"github.com/tidemark-stream/tidemark/daemon/decode"
 	"github.com/tidemark-stream/tidemark/daemon/failpoint"
 	"github.com/tidemark-stream/tidemark/daemon/plan"
 	"github.com/tidemark-stream/tidemark/daemon/rowkey"
@@ -233,6 +234,30 @@ func (a *attempt) restoredLane(name string) laneSnapshot {
 	}
 	return out
 }
+
+// over says that a source goes on, or begins, behind the end of all input: an earlier run has ended or was drained, which closed every window.
+func (a *attempt) over(s *plan.Source, restored laneSnapshot) bool {
+	_, known := a.restored.Snapshot.Sources[s.Name]
+	if s.Rule == plan.ProcessingTime || known && restored.watermark != batch.EndOfInput {
+		return false
+	}
+	for _, step := range a.plan.Steps {
+		if step.Window != nil && step.Window.Spec.Type != window.Global && a.restored.Snapshot.Stages[step.Name].Watermark == batch.EndOfInput {
+			return true
+		}
+	}
+	return false
+}
+
+// tellPastEnd says, once, what becomes of records that come all the same.
+func (l *lane) tellPastEnd(records int) {
+	l.counts.PastEnd.Add(int64(records))
+	if records > 0 {
+		l.notice(decode.Notice{Code: "past_end", Message: "the input had ended in an earlier run, or was drained, and that closed all windows: what comes now is late. " + hintPastEnd})
+	}
+}
+
+const hintPastEnd = "To count it, begin with another state; to go on another time, stop a pipeline instead of letting it end, which is what follow = true is for with files"
 
 // commit makes a cut true, and then lets everybody know who waits for that.
 func (a *attempt) commit(ctx context.Context, c *cut) error {
