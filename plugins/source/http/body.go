@@ -8,6 +8,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"slices"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
@@ -66,7 +67,7 @@ func (c *Config) readBody(r *http.Request) ([]byte, error) {
 
 // cutBody makes batches of a body's records. Refused ones are in the batches' Rejects too, so that they reach the errors port.
 func (c *Config) cutBody(r *http.Request, body []byte, f sdk.Framing) (batches []*batch.Batch, accepted int, refused []refusal, err error) {
-	if kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); kind == "application/json" {
+	if kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); kind == "application/json" || c.wantsJSON(f) && !slices.Contains(lineTypes, kind) && arrayOfObjects(body) {
 		b, refused := cutJSON(body, int(f.MaxRecord))
 		return []*batch.Batch{b}, b.N, refused, nil
 	}
@@ -82,7 +83,7 @@ func (c *Config) cutBody(r *http.Request, body []byte, f sdk.Framing) (batches [
 		body = nil
 		done = !split.Cut(b, n) && split.End(b, framing.KeepLast)
 		split.Finish(b)
-		if c.Check == "json" || c.Check == "auto" && f.Records == "json" {
+		if c.wantsJSON(f) {
 			onlyJSON(b)
 		}
 		refused = append(refused, refusals(b, index)...)
@@ -91,6 +92,21 @@ func (c *Config) cutBody(r *http.Request, body []byte, f sdk.Framing) (batches [
 		batches = append(batches, b)
 	}
 	return batches, accepted, refused, nil
+}
+
+// lineTypes are the types of bodies that are lines, whatever stands in them.
+var lineTypes = []string{"application/x-ndjson", "application/ndjson", "application/jsonl", "application/x-jsonlines", "application/jsonlines"}
+
+// wantsJSON says whether records are JSON.
+func (c *Config) wantsJSON(f sdk.Framing) bool {
+	return c.Check == "json" || c.Check == "auto" && f.Records == "json"
+}
+
+// arrayOfObjects says whether a body begins like an array of records. Many clients send one without the type that says so.
+func arrayOfObjects(body []byte) bool {
+	const space = " \t\r\n"
+	rest, ok := bytes.CutPrefix(bytes.TrimLeft(body, space), []byte("["))
+	return ok && bytes.HasPrefix(bytes.TrimLeft(rest, space), []byte("{"))
 }
 
 // cutJSON takes top-level values, and the elements of arrays among them, as records.
@@ -115,7 +131,9 @@ func cutJSON(body []byte, maxRecord int) (*batch.Batch, []refusal) {
 		} else if err != nil {
 			// What stands behind cannot be told apart any more. Elements of a broken array are looked for all the same.
 			rest := bytes.TrimLeft(body[d.InputOffset():], " \t\r\n")
-			rest, err = elements(rest, add, err)
+			if rest, err = elements(rest, add, err); err == io.EOF {
+				err = io.ErrUnexpectedEOF // within the array
+			}
 			reject(b, notJSON, "not JSON from here on: "+err.Error(), rest, max(maxRecord, framing.KeptPrefix))
 			break
 		}

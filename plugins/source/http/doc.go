@@ -19,6 +19,7 @@
 //
 // A request of which nothing was taken is answered with 400.
 //
-// With Content-Type application/json the body is one JSON value or several, and the elements of an array are records of their own. Bodies
+// With Content-Type application/json the body is one JSON value or several, and the elements of an array are records of their own. So
+// they are where records are JSON and the body begins like an array of objects, unless its type is one of lines. Bodies
 // may be compressed (Content-Encoding gzip or zstd). All records are one partition, in the order in which the requests were taken.
 package http
