@@ -159,6 +159,23 @@ func TestCompressedFiles(t *testing.T) {
 	require.Empty(t, read(t, paths(a, b), r.Restore()...).Rows())
 }
 
+// Zeros behind the last member are what gzip itself takes for nothing; anything else there is damage.
+func TestGzipBeforeZeros(t *testing.T) {
+	dir := t.TempDir()
+	padded, dirty := filepath.Join(dir, "padded.gz"), filepath.Join(dir, "dirty.gz")
+	packed(t, padded, "a1\n", "a2\n")
+	b, err := os.ReadFile(padded)
+	require.NoError(t, err)
+	b = append(b, make([]byte, 10_000)...)
+	require.NoError(t, os.WriteFile(padded, b, 0o644))
+	require.NoError(t, os.WriteFile(dirty, append(b, '?'), 0o644))
+	r := read(t, paths(padded, dirty))
+	require.Equal(t, []string{"a1", "a2"}, r.Of(padded).Rows)
+	require.Empty(t, r.Of(padded).Rejects)
+	require.Equal(t, []string{"a1", "a2"}, r.Of(dirty).Rows)
+	require.Equal(t, []string{"damaged 0"}, r.Of(dirty).Rejects)
+}
+
 func TestDamagedFilesGiveWhatCanBeRead(t *testing.T) {
 	dir := t.TempDir()
 	cut, garbage, fine := filepath.Join(dir, "cut.gz"), filepath.Join(dir, "garbage.gz"), filepath.Join(dir, "fine.log")

@@ -1,6 +1,7 @@
 package file
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
@@ -55,11 +56,13 @@ func (c *Config) packing(f io.ReaderAt) (string, error) {
 func unpack(packing string, raw io.Reader) (io.Reader, func(), error) {
 	switch packing {
 	case "gzip":
-		z, err := gzip.NewReader(raw)
+		in := bufio.NewReader(raw)
+		z, err := gzip.NewReader(in)
 		if err != nil {
 			return nil, nil, err
 		}
-		return full{z}, func() {}, nil
+		z.Multistream(false)
+		return full{&members{in, z}}, func() {}, nil
 	case "zstd":
 		z, err := zstd.NewReader(raw, zstd.WithDecoderConcurrency(1))
 		if err != nil {
@@ -68,6 +71,46 @@ func unpack(packing string, raw io.Reader) (io.Reader, func(), error) {
 		return full{z}, z.Close, nil
 	}
 	return nil, nil, unreadable{packing}
+}
+
+// members reads the members of a gzip file, one behind the other. Zeros up to the end of the file, which tapes and block devices leave, are
+// no damage; gzip takes them for nothing, too.
+type members struct {
+	in *bufio.Reader
+	z  *gzip.Reader // of one member
+}
+
+func (m *members) Read(p []byte) (int, error) {
+	for {
+		n, err := m.z.Read(p)
+		switch {
+		case err != io.EOF:
+			return n, err
+		case n > 0:
+			return n, nil
+		}
+		padded := false
+		for {
+			c, err := m.in.ReadByte()
+			if err != nil {
+				return 0, err // the end, mostly
+			}
+			if c != 0 {
+				break
+			}
+			padded = true
+		}
+		if padded {
+			return 0, gzip.ErrHeader
+		}
+		if err := m.in.UnreadByte(); err != nil {
+			return 0, err
+		}
+		if err := m.z.Reset(m.in); err != nil {
+			return 0, err
+		}
+		m.z.Multistream(false)
+	}
 }
 
 // full fills its buffer, so that what a read gives does not depend on the blocks of the compression.
