@@ -299,15 +299,12 @@ func (a *app) replayLetters(ctx context.Context, f letterFlags, file string) err
 	replay := map[string][]deadletter.Letter{}
 	var taken []deadletter.Letter
 	for _, l := range all {
-		switch {
-		case l.Source == "" || p.Source(l.Source) == nil:
-			fmt.Fprintf(a.stderr, "letter %d stays: its source %q is not in %s\n", l.Number, l.Source, file)
-		case l.RawLength > int64(len(l.Raw)):
-			fmt.Fprintf(a.stderr, "letter %d stays: only the first %d of its %d bytes were kept\n", l.Number, len(l.Raw), l.RawLength)
-		default:
-			replay[l.Source] = append(replay[l.Source], l)
-			taken = append(taken, l)
+		if why := pipeline.CannotReplay(p, l); why != "" {
+			fmt.Fprintf(a.stderr, "letter %d stays: %s\n", l.Number, why)
+			continue
 		}
+		replay[l.Source] = append(replay[l.Source], l)
+		taken = append(taken, l)
 	}
 	if len(taken) == 0 {
 		fmt.Fprintln(a.stderr, "no letters to replay")

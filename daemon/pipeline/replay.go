@@ -1,13 +1,38 @@
 package pipeline
 
 import (
+	"fmt"
 	"io"
 	"sync"
 
+	"github.com/tidemark-stream/tidemark/daemon/plan"
 	"github.com/tidemark-stream/tidemark/sdk/batch"
 	"github.com/tidemark-stream/tidemark/sdk/wire"
 	"github.com/tidemark-stream/tidemark/state/deadletter"
 )
+
+// CannotReplay says why the record of a letter cannot be brought in again through p; it is empty where it can. A letter of a step or sink that takes
+// parts of records, or rows that something else has made of them, has those and not the bytes that the source could read.
+func CannotReplay(p *plan.Plan, l deadletter.Letter) string {
+	s := p.Source(l.Source)
+	switch {
+	case l.Source == "" || s == nil:
+		return fmt.Sprintf("its source %q is not in the pipeline", l.Source)
+	case l.RawLength > int64(len(l.Raw)):
+		return fmt.Sprintf("only the first %d of its %d bytes were kept", len(l.Raw), l.RawLength)
+	case s.Decode == nil:
+		return "records of the source " + l.Source + " have no bytes that could be read again"
+	}
+	for _, in := range p.InputsOf(l.Component) {
+		switch {
+		case in.Shape.Split:
+			return "it is a part of a record, as " + in.From + " gives them, and not the record"
+		case in.Port == plan.Main && !in.Shape.Record:
+			return "it is a row that " + in.From + " has made, and not the record"
+		}
+	}
+	return ""
+}
 
 // replay is a source that brings the records of dead letters in again, as they came, and then stops where it is: windows do not fire
 // because of it.

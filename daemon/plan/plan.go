@@ -277,6 +277,17 @@ func (p *Plan) sink(name string) *Sink {
 	return nil
 }
 
+// InputsOf are the inputs of the step or sink of that name; nil for a source, and for a name that is not there.
+func (p *Plan) InputsOf(name string) []Input {
+	if s := p.Step(name); s != nil {
+		return s.Inputs
+	}
+	if s := p.sink(name); s != nil {
+		return s.Inputs
+	}
+	return nil
+}
+
 // Reader is somebody who reads a port: a step or a sink, and which of its inputs that is.
 type Reader struct {
 	Name  string

@@ -60,7 +60,7 @@ func (u *Unnest) Apply(b *batch.Batch, rejects func(b *batch.Batch, from int)) (
 		})
 		switch {
 		case !ok:
-			b.Refuse(int(row), CodeNotAList, u.ref.Path+" is "+describe(v)+", not a list")
+			b.Refuse(int(row), CodeNotAList, u.ref.Path+" is "+describeNoList(v)+", not a list")
 		case len(u.origin) == before:
 			c.Filtered++
 		}
@@ -157,4 +157,12 @@ func (u *Unnest) finish(out, b *batch.Batch, elems batch.Column) {
 		kept = append(kept, d)
 	}
 	out.Columns = kept
+}
+
+// describeNoList shows a value that is no list.
+func describeNoList(v value) string {
+	if v.kind == batch.JSON && len(v.text) > 0 && v.text[0] == '{' {
+		return "the object " + shortened(string(v.text[:min(len(v.text), 256)]), 40)
+	}
+	return describe(v)
 }

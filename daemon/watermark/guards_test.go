@@ -19,6 +19,11 @@ func TestMaxAheadRefusesTheFutureOnly(t *testing.T) {
 	require.Equal(t, CodeTooFarAhead, b.Bad[0].Code)
 	require.Equal(t, "timestamp 2024-05-01T12:05:00.001Z is 5m0.001s ahead of the clock; max_ahead is 5m0s", b.Bad[0].Message)
 
+	far := rowsAt(0, 0, time.Date(5138, 11, 16, 9, 46, 39, 0, time.UTC).UnixMilli(), now+72*3600_000)
+	require.Equal(t, 2, guard.Apply(far, now))
+	require.Equal(t, "timestamp 5138-11-16T09:46:39Z is 1137562 days ahead of the clock; max_ahead is 5m0s", far.Bad[0].Message)
+	require.Equal(t, "timestamp 2024-05-04T12:00:00Z is 3 days ahead of the clock; max_ahead is 5m0s", far.Bad[1].Message)
+
 	require.Zero(t, guard.Apply(b, now), "a second time there is nothing to refuse")
 	off := rowsAt(0, 0, math.MaxInt64)
 	require.Zero(t, MaxAhead{}.Apply(off, now))

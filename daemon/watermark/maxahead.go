@@ -31,7 +31,7 @@ func (g MaxAhead) Apply(b *batch.Batch, now int64) int {
 	refuse := func(row int) {
 		if t := b.Times[row]; t > bound {
 			b.Refuse(row, CodeTooFarAhead, fmt.Sprintf("timestamp %s is %s ahead of the clock; max_ahead is %s",
-				FormatTime(t), time.Duration(saturatingSub(t, now))*time.Millisecond, g.Limit))
+				FormatTime(t), formatSpan(saturatingSub(t, now)), g.Limit))
 			b.Times[row] = batch.NoTimestamp
 		}
 	}
@@ -77,4 +77,13 @@ func highest(b *batch.Batch) int64 {
 		high = max(high, t)
 	}
 	return high
+}
+
+// formatSpan writes a span (ms) for people, also one that is longer than the 292 years of a time.Duration.
+func formatSpan(ms int64) string {
+	const day = 24 * 3600 * 1000
+	if ms >= 2*day {
+		return fmt.Sprintf("%d days", ms/day)
+	}
+	return (time.Duration(ms) * time.Millisecond).String()
 }
