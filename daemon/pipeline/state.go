@@ -347,7 +347,7 @@ func (a *attempt) openJournal(s *plan.Source, inner wire.Source, restored map[st
 	}
 	sync := journal.Sync(s.Journal.Sync)
 	if a.p.set.Ephemeral {
-		sync = journal.SyncNone // the directory goes with the process
+		sync = journal.SyncNever // the directory goes with the process
 	}
 	j, err := journal.Open(filepath.Join(a.p.set.StateDir, JournalFolder, s.Name), journal.Options{
 		Sync: sync, SegmentSize: s.Journal.Segment, Committed: committed + 1,

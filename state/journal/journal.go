@@ -19,7 +19,11 @@ const (
 	SyncCommit Sync = "commit"
 	SyncAlways Sync = "always"
 	SyncNone   Sync = "none"
+	SyncNever  Sync = "never"
 )
+
+// lax reports whether a crash of the machine may cost records that commits have counted.
+func (s Sync) lax() bool { return s == SyncNone || s == SyncNever }
 
 // Options say how to open a journal. The zero value is usable.
 type Options struct {
@@ -28,13 +32,15 @@ type Options struct {
 	SegmentSize int64  // bytes at which a new segment begins; default 64 MiB
 
 	// Committed is the number that the last commit of the pipeline says to go on with, 0 if it says nothing. A journal that ends
-	// before it has lost records: with SyncNone the numbers go on behind the gap, otherwise it is an error.
+	// before it has lost records: with SyncNone and SyncNever the numbers go on behind the gap, otherwise it is an error.
 	Committed uint64
 
 	// Hook is called at named places, for tests that end the process there: "journal.append" (a record is written, not synced),
 	// "journal.rotate" (a segment is synced and closed, the next not begun) and "journal.truncate" (before a segment is removed). May be
 	// nil.
 	Hook func(place string)
+
+	ahead int64 // bytes that may wait for the disk before they are sent there beside everything else; default 2 MiB
 }
 
 // Journal is a journal open for writing. A failed write or sync breaks it: all further calls answer with the same error, and what is
@@ -54,6 +60,11 @@ type Journal struct {
 	follows  uint64 // what the next segment to begin says of the one before
 	buf      []byte
 	err      error
+
+	flushing bool // under mu: a flush is under way
+	flushes  sync.WaitGroup
+
+	truncating sync.Mutex // held while segments are removed, and taken before mu
 }
 
 // Open opens the journal in dir, which is created if need be, and cuts off a torn tail. Numbers begin at 1. All errors are *state.Error.
@@ -69,6 +80,9 @@ func Open(dir string, opts Options) (*Journal, error) {
 	}
 	if opts.Hook == nil {
 		opts.Hook = func(string) {}
+	}
+	if opts.ahead == 0 {
+		opts.ahead = 2 << 20
 	}
 	j := &Journal{dir: dir, opts: opts}
 	if err := j.recover(); err != nil {
@@ -108,7 +122,7 @@ func (j *Journal) recover() error {
 	if j.next >= j.opts.Committed {
 		return nil
 	}
-	if j.opts.Sync != SyncNone {
+	if !j.opts.Sync.lax() {
 		return &state.Error{
 			Kind: state.BadJournal, Path: j.dir,
 			Summary: fmt.Sprintf("the journal ends before record %d, but the state counts on it up to record %d", j.next, j.opts.Committed),
@@ -184,11 +198,13 @@ func (j *Journal) begin() error {
 	}
 	header := appendHeader(nil, s.First, j.follows)
 	_, err = f.Write(header)
-	if err == nil {
-		err = f.Sync()
-	}
-	if err == nil {
-		err = syncDir(fs, j.dir)
+	if j.opts.Sync != SyncNever {
+		if err == nil {
+			err = f.Sync()
+		}
+		if err == nil {
+			err = syncDir(fs, j.dir)
+		}
 	}
 	if err != nil {
 		_ = f.Close()
@@ -248,7 +264,21 @@ func (j *Journal) write(encode func([]byte) []byte) (number uint64, file vfs.Fil
 		j.buf = nil // one huge record must not pin its size for ever
 	}
 	j.next++
+	if active.Size-j.synced >= j.opts.ahead && !j.flushing && (j.opts.Sync == SyncCommit || j.opts.Sync == SyncNone) {
+		j.flushing = true
+		file, end := j.file, active.Size
+		j.flushes.Go(func() { j.flush(file, end) })
+	}
 	return j.next - 1, j.file, active.Size, nil
+}
+
+// flush sends to the disk what has been written so far, while records go on coming. Else the end of a segment, or the sync of a commit, would
+// find all of it waiting, and whoever appends would wait as long as the disk takes for a whole segment. A failure breaks the journal.
+func (j *Journal) flush(file vfs.File, end int64) {
+	_ = j.syncTo(file, end)
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.flushing = false
 }
 
 func (j *Journal) full() bool {
@@ -304,9 +334,11 @@ func (j *Journal) Seal() error {
 
 // seal syncs and closes the active segment and begins one whose first number is first. Both locks are held.
 func (j *Journal) seal(first uint64) error {
-	err := j.file.Sync()
-	if err != nil {
-		j.doubt()
+	var err error
+	if j.opts.Sync != SyncNever {
+		if err = j.file.Sync(); err != nil {
+			j.doubt()
+		}
 	}
 	if closeErr := j.file.Close(); err == nil {
 		err = closeErr
@@ -326,9 +358,9 @@ func (j *Journal) seal(first uint64) error {
 	return nil
 }
 
-// Sync returns when everything that was appended before the call is on the disk. With SyncNone it does nothing.
+// Sync returns when everything that was appended before the call is on the disk. With SyncNone and SyncNever it does nothing.
 func (j *Journal) Sync() error {
-	if j.opts.Sync == SyncNone {
+	if j.opts.Sync.lax() {
 		return nil
 	}
 	j.mu.Lock()
@@ -395,27 +427,41 @@ func (j *Journal) Size() int64 {
 	return size
 }
 
-// Truncate removes segments that hold only records below before. Call it with a number that a commit has made unneeded.
+// Truncate removes segments that hold only records below before. Call it with a number that a commit has made unneeded. Records may be appended
+// meanwhile: to remove a large file takes a while.
 func (j *Journal) Truncate(before uint64) error {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if j.err != nil {
-		return j.err
-	}
-	for len(j.segments) > 1 && j.segments[1].First <= before {
-		path := j.opts.FS.PathJoin(j.dir, j.segments[0].name())
+	j.truncating.Lock()
+	defer j.truncating.Unlock()
+	for {
+		oldest, ok, err := j.unneeded(before)
+		if !ok {
+			return err
+		}
+		path := j.opts.FS.PathJoin(j.dir, oldest.name())
 		j.opts.Hook("journal.truncate")
 		// A file that is gone already was removed before a crash that lost the memory of it.
 		if err := j.opts.FS.Remove(path); err != nil && !oserror.IsNotExist(err) {
 			return state.Classify(err, path, "remove a segment of the journal")
 		}
+		j.mu.Lock()
 		j.segments = j.segments[1:]
+		j.mu.Unlock()
 	}
-	return nil
 }
 
-// Close closes the files, syncing what was appended unless SyncNone. No other call may be under way or follow.
+// unneeded is the oldest segment, if it holds only records below before and is not the active one.
+func (j *Journal) unneeded(before uint64) (oldest Segment, ok bool, err error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.err != nil {
+		return Segment{}, false, j.err
+	}
+	return j.segments[0], len(j.segments) > 1 && j.segments[1].First <= before, nil
+}
+
+// Close closes the files, syncing what was appended unless SyncNone or SyncNever. No other call may be under way or follow.
 func (j *Journal) Close() error {
+	j.flushes.Wait()
 	err := j.Sync()
 	if closeErr := j.file.Close(); err == nil {
 		err = state.Classify(closeErr, j.dir, "close the journal")

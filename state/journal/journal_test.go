@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 
@@ -172,7 +173,7 @@ func TestCrashes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 42))
 		mode := rapid.SampledFrom([]Sync{SyncCommit, SyncAlways}).Draw(t, "sync")
-		opts := Options{Sync: mode, SegmentSize: rapid.SampledFrom([]int64{1, 300, 1 << 20}).Draw(t, "segment size")}
+		opts := Options{Sync: mode, SegmentSize: rapid.SampledFrom([]int64{1, 300, 1 << 20}).Draw(t, "segment size"), ahead: rapid.SampledFrom([]int64{1, 200, 1 << 20}).Draw(t, "ahead")}
 		disk := vfs.NewCrashableMem()
 		j := open(t, disk, opts)
 		all := []string{}
@@ -475,5 +476,88 @@ func TestTheFoldersOfAJournalAreOnTheDisk(t *testing.T) {
 	j, err = Open("pipeline/journal/source", Options{FS: after})
 	require.NoError(t, err)
 	require.Equal(t, []string{"1 a"}, texts(t, j, 1))
+	require.NoError(t, j.Close())
+}
+
+func TestRecordsGoToTheDiskAheadOfTheirCommit(t *testing.T) {
+	disk := vfs.NewCrashableMem()
+	j := open(t, disk, Options{ahead: 100})
+	for range 3 {
+		_, err := j.Append(lines(0, strings.Repeat("x", 200)))
+		require.NoError(t, err)
+		j.flushes.Wait()
+	}
+	after := open(t, disk.CrashClone(vfs.CrashCloneCfg{}), Options{})
+	require.Len(t, texts(t, after, 1), 3)
+	require.NoError(t, after.Close())
+	require.NoError(t, j.Close())
+}
+
+func TestAFailedSyncAheadBreaksTheJournal(t *testing.T) {
+	fails := false
+	disk := unsyncable{vfs.NewMem(), &fails, map[string]int{}}
+	j := open(t, disk, Options{ahead: 1})
+	fails = true
+	_, err := j.AppendEvent([]byte("a"))
+	require.NoError(t, err)
+	j.flushes.Wait()
+	fails = false
+	_, err = j.AppendEvent([]byte("b"))
+	require.ErrorContains(t, err, "input/output error")
+	require.ErrorContains(t, j.Sync(), "input/output error")
+	require.True(t, j.doubted(), "what is there is written again when it is opened")
+	_ = j.Close()
+}
+
+func TestAJournalThatGoesWithItsProcessNeverWaitsForTheDisk(t *testing.T) {
+	fails := false
+	disk := unsyncable{vfs.NewMem(), &fails, map[string]int{}}
+	j := open(t, disk, Options{Sync: SyncNever, SegmentSize: 100, ahead: 1})
+	fails = true
+	want := []string{}
+	for i := range 20 {
+		n, err := j.Append(lines(0, fmt.Sprint("row ", i)))
+		require.NoError(t, err)
+		want = append(want, fmt.Sprintf("%d p0 row %d", n, i))
+	}
+	require.Greater(t, len(j.Segments()), 2)
+	require.NoError(t, j.Sync())
+	require.Equal(t, want, texts(t, j, 1))
+	require.NoError(t, j.Truncate(j.Next()))
+	require.Len(t, j.Segments(), 1)
+	require.NoError(t, j.Close())
+}
+
+// slowRemoval is a disk that takes its time to remove a segment.
+type slowRemoval struct {
+	vfs.FS
+	begun, proceed chan struct{}
+}
+
+func (d slowRemoval) Remove(name string) error {
+	if strings.HasSuffix(name, suffix) {
+		d.begun <- struct{}{}
+		<-d.proceed
+	}
+	return d.FS.Remove(name)
+}
+
+func TestRecordsComeWhileSegmentsAreRemoved(t *testing.T) {
+	disk := slowRemoval{vfs.NewMem(), make(chan struct{}), make(chan struct{})}
+	j, err := Open("journal", Options{FS: disk, Sync: SyncNever, SegmentSize: 1})
+	require.NoError(t, err)
+	event := func() {
+		_, err := j.AppendEvent([]byte("a"))
+		require.NoError(t, err)
+	}
+	event()
+	event()
+	truncated := make(chan error, 1)
+	go func() { truncated <- j.Truncate(2) }()
+	<-disk.begun
+	event()
+	disk.proceed <- struct{}{}
+	require.NoError(t, <-truncated)
+	require.Equal(t, []string{"2 a", "3 a"}, texts(t, j, 2))
 	require.NoError(t, j.Close())
 }
