@@ -393,33 +393,3 @@ func (s *slider) cutWindows() []Span {
 	}
 	return spans
 }
-
-// live counts pairs of a key and a window that has not been dropped: for each pane of a key the windows that no earlier pane of the key
-// is in.
-func (s *slider) live() int {
-	p := s.p
-	counted := map[string]int64{} // the end of the last window of the key that has been counted
-	live := 0
-	var buf [inlineSize]byte
-	for _, n := range p.list {
-		t := &n.table
-		for e := 0; e < len(t.mem); e += t.stride {
-			if t.mem[e] == 0 {
-				continue
-			}
-			tag, key := t.key(uint32(e), &buf)
-			id := string(append([]byte{tag}, key...))
-			over := subSaturating(p.watermark, p.spec.Lateness)
-			if last, ok := counted[id]; ok {
-				over = max(over, maxTimestamp(last))
-			}
-			if maxTimestamp(n.lastEnd) <= over {
-				continue
-			}
-			first := p.cut.window(&n.slice, over)
-			live += int(uint64(n.lastEnd-first.End)/uint64(p.spec.Slide)) + 1
-			counted[id] = n.lastEnd
-		}
-	}
-	return live
-}
