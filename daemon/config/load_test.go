@@ -130,15 +130,22 @@ list = ["${HOST}", { three = "${HOST}" }]
 
 // TestInside finds characters within a value where that can be done, and else the value.
 func TestInside(t *testing.T) {
-	c, l := Parse("f.toml", []byte("[sources.a]\nplugin = 'x'\na = \"größe == 1\"\nb = \"\"\"\nx == 1\"\"\"\nc = \"a \\\"b\\\"\"\n"), nil)
+	c, l := Parse("f.toml", []byte("[sources.a]\nplugin = 'x'\na = \"größe == 1\"\nb = \"\"\"\nx == 1\"\"\"\nc = \"a \\\"b\\\"\"\nd = '''größe and\n  y == 1\nz'''\n"), nil)
 	require.Empty(t, l.All())
 	a := c.Sources[0].Options.Get("a")
 	require.Equal(t, 6+6, a.Inside(6, 2).Column)
 	require.Equal(t, 2, a.Inside(6, 2).Width)
-	for _, name := range []string{"b", "c"} {
-		v := c.Sources[0].Options.Get(name)
-		require.Equal(t, v.At, v.Inside(2, 1), "with escapes or line breaks the columns inside cannot be told")
+	at := func(name string, offset, n int) []int {
+		p := c.Sources[0].Options.Get(name).Inside(offset, n)
+		return []int{p.Line, p.Column, p.Width}
 	}
+	require.Equal(t, []int{5, 3, 2}, at("b", 2, 2), "the text begins on the line after the quotes")
+	require.Equal(t, []int{7, 8, 5}, at("d", 0, 5), "and here on theirs")
+	require.Equal(t, []int{7, 14, 3}, at("d", 6, 20), "not beyond the end of the line")
+	require.Equal(t, []int{8, 3, 1}, at("d", 12, 1))
+	require.Equal(t, []int{9, 2, 1}, at("d", 20, 1), "behind the end")
+	v := c.Sources[0].Options.Get("c")
+	require.Equal(t, v.At, v.Inside(2, 1), "with escapes the columns inside cannot be told")
 }
 
 func TestDaemonFile(t *testing.T) {

@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"math"
 	"sort"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/tidemark-stream/tidemark/daemon/problem"
 )
@@ -43,18 +45,53 @@ type Value struct {
 	KeyAt problem.Place // its key; for elements of lists the value
 
 	inner int // strings: columns between At and the first character of the content, -1 when columns inside cannot be told
+	lead  int // strings over several lines: 1 when the content begins on the line after At
 }
 
 // Inside is the place of n characters at a character offset inside a string value, so that a mistake in an expression is
-// underlined where it stands. Where the text was written with escapes or over several lines it is the place of the whole value.
+// underlined where it stands. Where the text was written with escapes it is the place of the whole value.
 func (v *Value) Inside(offset, n int) problem.Place {
 	if v.Kind != KindString || v.inner < 0 || offset < 0 {
 		return v.At
 	}
+	before, rest := v.Str, ""
+	for i := range v.Str {
+		if offset == 0 {
+			before, rest = v.Str[:i], v.Str[i:]
+			break
+		}
+		offset--
+	}
 	p := v.At
-	p.Column += v.inner + offset
+	p.Line += v.lead + strings.Count(before, "\n")
+	if p.Line == v.At.Line {
+		p.Column += v.inner
+	} else {
+		p.Column = 1
+	}
+	p.Column += utf8.RuneCountInString(before[strings.LastIndexByte(before, '\n')+1:]) + offset
+	if line, _, more := strings.Cut(rest, "\n"); more {
+		n = min(n, utf8.RuneCountInString(line))
+	}
 	p.Width = max(n, 1)
 	return p
+}
+
+// content finds where the text x of a string begins in raw, as it was written, when no escapes stand between the two.
+func (v *Value) content(raw, x string) {
+	for _, quote := range []string{`"""`, "'''", `"`, "'"} {
+		if len(raw) < 2*len(quote) || !strings.HasPrefix(raw, quote) {
+			continue
+		}
+		text := raw[len(quote) : len(raw)-len(quote)]
+		if len(quote) == 3 && strings.HasPrefix(text, "\n") {
+			text, v.lead = text[1:], 1
+		}
+		if v.inner = len(quote); text != x {
+			v.inner, v.lead = -1, 0
+		}
+		return
+	}
 }
 
 // Any gives the value as plain Go data, as encoding/json would hold it, with integers as int64. With shown, strings that contain
@@ -188,9 +225,7 @@ func (b *build) value(path string, x any) *Value {
 	case string:
 		v.Kind, v.Str, v.Raw = KindString, x, x
 		if s.value.to > s.value.from && s.value.to <= len(b.text.data) {
-			if raw := b.text.data[s.value.from:s.value.to]; len(raw) >= 2 && raw[1:len(raw)-1] == x && (raw[0] == '"' || raw[0] == '\'') {
-				v.inner = 1
-			}
+			v.content(b.text.data[s.value.from:s.value.to], x)
 		}
 	case int64:
 		v.Kind, v.Int = KindInt, x

@@ -62,6 +62,9 @@ func parse(source string) (tree ast.Node, mistakes Mistakes) {
 		m.Offset = min(at.From, utf8.RuneCountInString(source))
 		m.Width = max(at.To-at.From, 1)
 		m.Summary, m.Hint = reword(at.Message)
+		if number, ok := outOfRange(at.Message); ok { // the parser stands behind it
+			m.Summary, m.Offset, m.Width = "the number "+number+" is out of range", max(m.Offset-len(number), 0), len(number)
+		}
 	}
 	return nil, Mistakes{m}
 }
@@ -87,6 +90,16 @@ func reword(message string) (summary, hint string) {
 		return "the string is not closed", ""
 	}
 	return message, ""
+}
+
+// outOfRange finds the number that is said to be too large.
+func outOfRange(message string) (number string, ok bool) {
+	_, number, ok = strings.Cut(message, `parsing "`)
+	if !ok || !strings.HasSuffix(message, "value out of range") {
+		return "", false
+	}
+	number, _, ok = strings.Cut(number, `"`)
+	return number, ok
 }
 
 // compiler turns expr's tree into nodes.
