@@ -84,7 +84,7 @@ var operationKeys = []Key{
 	{Section: SectionRestart, Name: "max_attempts", Type: TypeInt, Default: "0", Example: "10",
 		Doc: "After so many failures in a row the pipeline stays failed. 0 tries for ever. `tidemark run` ends at the first failure that it cannot mend."},
 	{Section: SectionRestart, Name: "max_crashes", Type: TypeInt, Default: "20", Example: "5",
-		Doc: "After so many failures in a row that a plugin is to blame for (its process ends, hangs, cannot be started or answers nonsense) the pipeline stays failed, instead of starting it again and again: with the default pauses after a quarter of an hour. 0 tries for ever. A record that is found to end the plugin, and is refused, starts the count anew."},
+		Doc: "After so many failures in a row that a plugin is to blame for (its process ends, hangs, cannot be started or answers nonsense) the pipeline stays failed, instead of starting it again and again: with the default pauses after a quarter of an hour. 0 tries for ever. A record that is found to end the plugin, and is refused, starts the count anew when the plugin has answered another one since."},
 	{Section: SectionRestart, Name: "reset_after", Type: TypeDuration, Default: "1m", Min: second, Example: `"10m"`,
 		Doc: "A pipeline that ran for so long has recovered: the next failure starts with the first pause again."},
 

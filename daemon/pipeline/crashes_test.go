@@ -85,3 +85,65 @@ max_crashes = 4
 		})
 	}
 }
+
+// useless fails with every record.
+type useless struct{}
+
+func (useless) Process(pair, func(pair)) error { panic("no licence") }
+
+// uselessBatches answers every call with an error, and stays alive.
+type uselessBatches struct{}
+
+func (uselessBatches) ProcessBatch(*sdk.Transformation) error { return errors.New("no licence") }
+
+func (useless) ExtractTimestamp(pair, int64) int64 { panic("no licence") }
+func (useless) CurrentWatermark() sdk.Watermark    { return sdk.NoWatermark }
+
+// The search for poison must not convict a plugin's records one by one when it is the plugin that is of no use.
+func TestAPluginThatFailsWithEveryRecordIsItselfToBlame(t *testing.T) {
+	for _, kind := range []string{"a transform that returns errors", "a transform that dies", "an assigner that dies"} {
+		t.Run(kind, func(t *testing.T) {
+			transform := sdk.NewTransform("useless", "", func(struct{}) (sdk.Transform[pair, pair], error) { return useless{}, nil })
+			if kind == "a transform that returns errors" {
+				transform = sdk.NewBatchTransform("useless", "", nil, nil, func(struct{}) (sdk.BatchTransform, error) { return uselessBatches{}, nil })
+			}
+			r := newRig(t, transform,
+				sdk.NewPeriodicAssigner("useless", "", func(struct{}) (sdk.PeriodicAssigner[pair], error) { return useless{}, nil }))
+			assigner, step, input := "assigner = \"useless\"", "", "s"
+			if kind != "an assigner that dies" {
+				assigner, input = "", "t"
+				step = "[transforms.t]\ntype = \"plugin\"\nplugin = \"useless\"\nisolation = \"none\"\ninputs = [\"s\"]\n"
+			}
+			var lines []string
+			for i := range 100 {
+				lines = append(lines, fmt.Sprintf("user%d %d", i%3, i))
+			}
+			p := r.pipeline(fmt.Sprintf(`
+[sources.s]
+plugin = "file"
+path = %q
+decode = { format = "delimited", fields = ["user", "ts:int"] }
+[sources.s.time]
+timestamp = "ts"
+unit = "s"
+%s
+%s
+[sinks.out]
+plugin = "capture"
+inputs = [%q]
+[restart]
+backoff = "1ms"
+max_backoff = "1ms"
+max_crashes = 7
+`, r.file("in", lines...), assigner, step, input))
+			err := p.Run(context.Background())
+			var loop *pipeline.CrashLoopError
+			require.ErrorAs(t, err, &loop)
+			require.Equal(t, 7, loop.Failures)
+			require.Equal(t, 2, loop.Refused, "a failure among others and two alone, each")
+			require.ErrorContains(t, err, "no licence")
+			require.ErrorContains(t, err, "the 2 that were refused meanwhile (reason poison) are hardly to blame")
+			require.Equal(t, pipeline.Failed, p.State())
+		})
+	}
+}

@@ -160,7 +160,7 @@ func (p *Pipeline) Run(ctx context.Context) error {
 	r := p.plan.Restart
 	backoff := host.Backoff{Min: r.Backoff, Max: r.MaxBackoff, ResetAfter: r.ResetAfter, Limit: r.MaxAttempts}
 	crashes := host.Backoff{ResetAfter: r.ResetAfter, Limit: r.MaxCrashes}
-	convicted := 0
+	proven := 0
 	for {
 		begun := p.set.Clock.Now()
 		end, err := p.attempt(ctx)
@@ -177,14 +177,15 @@ func (p *Pipeline) Run(ctx context.Context) error {
 		p.mu.Lock() // others ask for the state at the same time
 		p.tries = backoff.Failures()
 		p.mu.Unlock()
-		if n := p.convicted(); n != convicted { // the reason for these failures has been found
-			convicted = n
+		found, meanwhile, useless := p.verdicts()
+		if meanwhile != proven { // the reason for the failures before has been found
+			proven = meanwhile
 			crashes.Reset()
 		}
-		if host.Crash(err) == nil {
+		if host.Crash(err) == nil && !useless {
 			crashes.Reset()
 		} else if _, more := crashes.Failed(lasted, 0); !more {
-			again, err = false, &CrashLoopError{Failures: crashes.Failures(), Err: err}
+			again, err = false, &CrashLoopError{Failures: crashes.Failures(), Refused: found - proven, Err: err}
 		}
 		var permanent *permanentError
 		if p.set.Drive != nil {
@@ -215,24 +216,29 @@ func (p *Pipeline) Run(ctx context.Context) error {
 // CrashLoopError is why a pipeline stays failed whose plugin has crashed again and again.
 type CrashLoopError struct {
 	Failures int   // in a row
+	Refused  int   // records that were taken for the reason meanwhile, though the plugin has answered no other one either
 	Err      error // the last one
 }
 
 func (e *CrashLoopError) Error() string {
-	return fmt.Sprintf("%v; that was failure %d in a row of a plugin, so it is not started again (max_crashes in [restart]); mend the plugin, then restart the pipeline", e.Err, e.Failures)
+	refused := ""
+	if e.Refused > 0 {
+		refused = fmt.Sprintf("; it has answered none of the other records, so the %d that were refused meanwhile (reason poison) are hardly to blame: `tidemark deadletters replay` brings in again those that are in the dead letters", e.Refused)
+	}
+	return fmt.Sprintf("%v; that was failure %d in a row of a plugin, so it is not started again (max_crashes in [restart]); mend the plugin, then restart the pipeline%s", e.Err, e.Failures, refused)
 }
 
 func (e *CrashLoopError) Unwrap() error { return e.Err }
 
-// convicted is how many records have been found to end plugins.
-func (p *Pipeline) convicted() int {
+// verdicts sums up what the wards have found, see [ward.verdicts].
+func (p *Pipeline) verdicts() (found, proven int, useless bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	n := 0
 	for _, w := range p.wards {
-		n += w.convicted()
+		f, n, u := w.verdicts()
+		found, proven, useless = found+f, proven+n, useless || u
 	}
-	return n
+	return found, proven, useless
 }
 
 func (p *Pipeline) enter(s State, err error) {

@@ -26,6 +26,9 @@ import (
 //  5. If there is no such commit before the pipeline ends, its next life may have a plugin that was mended: the record is on parole, and is given
 //     to the plugin once more, alone. Should that fail, too, the conviction holds in all further lives.
 //
+// A plugin that fails with every record is itself to blame: failures between which it has answered no record are counted, whatever was
+// convicted meanwhile, and open the breaker (see [Pipeline.Run]), lest all records be refused two failures apart.
+//
 // A failure that has other reasons costs a few thousand records going one by one, nothing more. A failure before a commit does not start
 // anew: a record is known by what it holds and where it stands, not by its batch. While there is no suspect all this costs two short locks
 // a batch.
@@ -41,12 +44,14 @@ type ward struct {
 	places   *places // of the attempt
 	given    []*batch.Batch
 	failure  bool // of this attempt
+	answers  bool // it has answered a record in this attempt
 	suspects map[recordID]bool
 	alone    recordID // with which the plugin failed last, if it had only one
 	times    int      // and how often in a row
 	convicts map[recordID]*verdict
 	parole   map[recordID]bool
 	found    int  // how many there were in all
+	proven   int  // of them, those after which it has answered another record
 	kept     bool // the store holds something of this, see poison_kept.go
 }
 
@@ -82,7 +87,7 @@ func (a *attempt) ward(what string, positions bool) *ward {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.places, w.given, w.failure = a.places, nil, false
+	w.places, w.given, w.failure, w.answers = a.places, nil, false, false
 	for _, v := range w.convicts {
 		v.refused, v.barrier = false, 0
 	}
@@ -100,6 +105,9 @@ func (w *ward) give(b *batch.Batch) {
 // took notes that the oldest batch has come back.
 func (w *ward) took() {
 	w.mu.Lock()
+	if w.given[0].Alive() > 0 {
+		w.answers, w.proven = true, w.found
+	}
 	w.given = slices.Delete(w.given, 0, 1)
 	w.mu.Unlock()
 	select {
@@ -167,10 +175,12 @@ func (w *ward) failed(ctx context.Context, err error) {
 	w.look()
 }
 
-func (w *ward) convicted() int {
+// verdicts is how many records were convicted, and after how many of them the plugin has answered another one. useless says that it has failed
+// in this attempt without having answered any record.
+func (w *ward) verdicts() (found, proven int, useless bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.found
+	return w.found, w.proven, w.failure && !w.answers
 }
 
 func (w *ward) look() { w.watchful.Store(len(w.suspects)+len(w.convicts)+len(w.parole) > 0) }
