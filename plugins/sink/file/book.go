@@ -34,6 +34,7 @@ type book struct {
 	f    *os.File
 	last entry
 	sync bool
+	slot []byte // memory for write
 }
 
 // bookPath is where the books of a file are.
@@ -106,12 +107,15 @@ func (b *book) write(e entry) error {
 	if err != nil {
 		return err
 	}
-	slot := append(fmt.Appendf(nil, "%s %s ", bookName, checksum(text)), text...)
+	slot := append(fmt.Appendf(b.slot[:0], "%s %s ", bookName, checksum(text)), text...)
 	if len(slot) >= slotSize {
 		return fmt.Errorf("the names of the store and the component are too long for %s", b.f.Name())
 	}
 	slot = append(slot, '\n')
-	slot = append(slot, bytes.Repeat([]byte(" "), slotSize-len(slot))...)
+	for len(slot) < slotSize {
+		slot = append(slot, ' ')
+	}
+	b.slot = slot
 	if _, err := b.f.WriteAt(slot, int64(e.Version%2)*slotSize); err != nil {
 		return fmt.Errorf("write %s: %w", b.f.Name(), err)
 	}
