@@ -69,7 +69,7 @@ type Peaks struct {
 	// different times.
 	Others int64
 	// Together is the highest that was seen of all of them at one time, where each page counts once: a shared one is divided among those that have
-	// it. It is looked at four times a second, so a short peak can be missed.
+	// it, also those that are not looked at. It is looked at four times a second, so a short peak can be missed.
 	Together int64
 }
 
