@@ -4,13 +4,11 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"testing"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	"github.com/stretchr/testify/require"
 )
 
 var rewrite = flag.Bool("rewrite", false, "write the reference of the command line")
@@ -44,17 +42,7 @@ func TestCommandReference(t *testing.T) {
 		}
 	}
 	walk(root)
-	got := b.String()
-	if *rewrite {
-		require.NoError(t, os.WriteFile(path, []byte(got), 0o644))
-	}
-	want, err := os.ReadFile(path)
-	require.NoError(t, err)
-	is, said := strings.Split(got, "\n"), strings.Split(string(want), "\n")
-	for i := range min(len(is), len(said)) {
-		require.Equal(t, said[i], is[i], "line %d; run go test ./cmd/tidemark -run TestCommandReference -rewrite", i+1)
-	}
-	require.Len(t, said, len(is))
+	sameReference(t, path, b.String())
 }
 
 func describe(b *strings.Builder, c *cobra.Command) {
