@@ -85,6 +85,7 @@ func (o *Outbox) head(ctx context.Context) (first uint64, b *batch.Batch, err er
 			first, b, err := o.take(c, first, b)
 			if err == nil {
 				o.mu.Lock()
+				b = o.gather(first, b)
 				o.sent = first + uint64(b.Alive()) - 1
 				o.mu.Unlock()
 			}
@@ -152,6 +153,45 @@ func (o *Outbox) take(c *chunk, first uint64, held *batch.Batch) (uint64, *batch
 		return first, held, nil
 	}
 	return first, narrowed(held, from, to), nil
+}
+
+// gather puts rows that wait behind those of b, the first of which has a number, into the same delivery, as far as there is room: a delivery may cost
+// its sink a sync of the disk, whatever is in it. It takes chunks that are in memory, and none that may have to linger. b is given up, or
+// returned as it is. o.mu is held.
+func (o *Outbox) gather(first uint64, b *batch.Batch) *batch.Batch {
+	var out *batch.Batch
+	rows, bytes := b.Alive(), footprint(b)*int64(b.Alive())/int64(max(b.N, 1))
+	for {
+		c := o.holding(first + uint64(rows))
+		if c == nil || c.first != first+uint64(rows) || c.batch == nil || !c.closed && o.set.Linger > 0 || c.batch.Sel != nil ||
+			rows+c.rows > o.set.BatchRows || bytes+c.bytes > o.set.BatchBytes || !joins(b, c.batch) {
+			break
+		}
+		if out == nil {
+			out = batch.Get()
+			appendSelected(out, b)
+			b.Release()
+			b = out
+		}
+		c.closed = true
+		appendRows(out, c.batch)
+		rows, bytes = rows+c.rows, bytes+c.bytes
+	}
+	return b
+}
+
+// appendSelected copies the selected rows of src, which are neighbours, to dst, which has none.
+func appendSelected(dst, src *batch.Batch) {
+	from, to := 0, src.N
+	if src.Sel != nil {
+		from, to = int(src.Sel[0]), int(src.Sel[len(src.Sel)-1])+1
+	}
+	if len(src.Offsets) == 0 {
+		dst.AppendRows(src, from, to)
+		return
+	}
+	part := batch.Batch{Data: src.Data, Offsets: src.Offsets[from : to+1], Trailer: src.Trailer, N: to - from}
+	appendRows(dst, &part)
 }
 
 // narrowed turns a share of b into one of b's rows from..to.
